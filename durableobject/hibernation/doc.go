@@ -1,0 +1,2 @@
+// Package hibernation will hold the state of sockets whose object has left memory.
+package hibernation

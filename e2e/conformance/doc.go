@@ -1,0 +1,2 @@
+// Package conformance will hold differential runs against workerd.
+package conformance

@@ -1,0 +1,45 @@
+package sidecar
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/tandem-do/tandem/proto/objectid"
+)
+
+// Target is the object that a call is for, and what goes with every event for it.
+type Target struct {
+	// Namespace is the unique key of the object's class: <worker>-<Class>.
+	Namespace string
+	// ID is the object's ID.
+	ID objectid.ID
+	// Name is the name that ID was derived from; HasName tells "" from none.
+	Name    string
+	HasName bool
+	// Epoch is the epoch of the host that the caller believes to run the object. Zero is never valid on
+	// the wire.
+	Epoch uint64
+	// Props are handed to the object with the event, at most 16 KiB: what the caller's configuration or
+	// authentication says of it. Nil when there are none.
+	Props []byte
+}
+
+// Handler takes the calls that arrive at a host. Both methods are called on a goroutine of their own,
+// and their context carries the caller's deadline, trace and cancellation. Calls for one target enter
+// in the order in which they were sent on one Link, up to the first point at which the handler blocks.
+type Handler interface {
+	// Fetch handles an HTTP request. An error returned before the response was begun reaches the caller as
+	// an error; afterwards it cuts the body short.
+	Fetch(ctx context.Context, t Target, w http.ResponseWriter, r *http.Request) error
+	// Call runs a method with its serialized arguments and returns its serialized value.
+	Call(ctx context.Context, t Target, method string, args []byte) ([]byte, error)
+}
+
+// Caller sends calls to objects. *Link implements it for one host; binding.Router for wherever the
+// object runs.
+type Caller interface {
+	// Fetch sends a request. The response's body must be closed. Errors are *Error.
+	Fetch(ctx context.Context, t Target, r *http.Request) (*http.Response, error)
+	// Call runs a method with serialized arguments. Errors are *Error.
+	Call(ctx context.Context, t Target, method string, args []byte) ([]byte, error)
+}
