@@ -1,0 +1,126 @@
+package gate
+
+import (
+	"context"
+	"sync"
+	"time"
+)
+
+// CommitTimeout is how long a commit may take before the object counts as broken. Like workerd: 30 s.
+const CommitTimeout = 30 * time.Second
+
+// Commit is a set of writes on its way to the disk. The commits that lock one gate rest on each other: one is over
+// without an error only when all are that locked the gate before it. So the gate has to remember the last one only,
+// however many are under way.
+type Commit interface {
+	// Done returns a channel that is closed when the commit is over.
+	Done() <-chan struct{}
+	// Err returns nil if the writes are durable. It is called after Done's channel was closed.
+	Err() error
+}
+
+// OutputGate holds back what leaves one object until the writes before it are durable. Its zero value is open and
+// ready for use; it must not be copied.
+type OutputGate struct {
+	// Hooks are set before first use.
+	Hooks Hooks
+
+	// mu guards all that follows. It is not held while anybody waits.
+	mu sync.Mutex
+	// last is the last commit that locked the gate, or nil when nothing is under way.
+	last Commit
+	// since is when it did.
+	since time.Time
+	// broken is why the gate is broken, or nil.
+	broken error
+}
+
+// Lock closes the gate until c, and with it every commit before, is over. It does not wait. Waits that are under way
+// are not extended.
+func (g *OutputGate) Lock(c Commit) {
+	now := time.Now()
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.last, g.since = c, now
+}
+
+// Wait returns nil once all commits are durable that the gate was locked by before this call. It fails when that goes
+// wrong or takes longer than CommitTimeout, which breaks the gate; when the gate is broken; and when ctx ends first,
+// with the context's cause.
+func (g *OutputGate) Wait(ctx context.Context) error {
+	g.mu.Lock()
+	c, since, broken := g.last, g.since, g.broken
+	g.mu.Unlock()
+	if broken != nil || c == nil {
+		return broken
+	}
+	select {
+	case <-c.Done():
+		return g.settle(c)
+	default:
+	}
+	finish := g.Hooks.wait(ctx)
+	err := g.waitFor(ctx, c, since)
+	finish(err)
+	return err
+}
+
+// waitFor waits for c, which is under way.
+func (g *OutputGate) waitFor(ctx context.Context, c Commit, since time.Time) error {
+	timer := time.NewTimer(CommitTimeout - time.Since(since))
+	defer timer.Stop()
+	select {
+	case <-c.Done():
+		return g.settle(c)
+	case <-timer.C:
+		return g.Break(errCommitTimeout())
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// settle draws the consequence of c, which is over: the gate breaks, or it opens unless another commit has locked it
+// since. It returns what whoever waited for c is told.
+func (g *OutputGate) settle(c Commit) error {
+	if err := c.Err(); err != nil {
+		return g.Break(errCommitFailed(err))
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.last == c {
+		g.last = nil
+	}
+	return g.broken
+}
+
+// Break breaks the gate for ever and returns the reason, which is err unless it was broken before.
+func (g *OutputGate) Break(err error) error {
+	g.mu.Lock()
+	if g.broken != nil {
+		defer g.mu.Unlock()
+		return g.broken
+	}
+	g.broken = err
+	g.mu.Unlock()
+	if g.Hooks.Broken != nil {
+		g.Hooks.Broken(err)
+	}
+	return err
+}
+
+// Open reports whether everything may leave at once. A commit that failed while nobody waited for it breaks the gate
+// here.
+func (g *OutputGate) Open() bool {
+	g.mu.Lock()
+	c, broken := g.last, g.broken
+	g.mu.Unlock()
+	if broken != nil || c == nil {
+		return broken == nil
+	}
+	select {
+	case <-c.Done():
+		return g.settle(c) == nil
+	default:
+		return false
+	}
+}
