@@ -26,7 +26,7 @@ type Target struct {
 
 // Handler takes the calls that arrive at a host. Both methods are called on a goroutine of their own,
 // and their context carries the caller's deadline, trace and cancellation. Calls for one target enter
-// in the order in which they were sent on one Link, up to the first point at which the handler blocks.
+// in the order in which they were sent on one Link; see RegisterOrderedHandler for how strictly.
 type Handler interface {
 	// Fetch handles an HTTP request. An error returned before the response was begun reaches the caller as
 	// an error; afterwards it cuts the body short.
@@ -36,9 +36,11 @@ type Handler interface {
 }
 
 // Caller sends calls to objects. *Link implements it for one host; binding.Router for wherever the
-// object runs.
+// object runs. What it is given, arguments, headers and props, must not be changed afterwards: it may
+// still be on its way when the call has been given up.
 type Caller interface {
-	// Fetch sends a request. The response's body must be closed. Errors are *Error.
+	// Fetch sends a request, whose body it closes, perhaps after it has returned. The response's body must
+	// be closed. ctx holds for that body too. Errors are *Error.
 	Fetch(ctx context.Context, t Target, r *http.Request) (*http.Response, error)
 	// Call runs a method with serialized arguments. Errors are *Error.
 	Call(ctx context.Context, t Target, method string, args []byte) ([]byte, error)

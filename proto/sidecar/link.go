@@ -2,46 +2,188 @@ package sidecar
 
 import (
 	"context"
-	"net"
+	"errors"
 	"net/http"
+	"sync"
+	"time"
 
 	"google.golang.org/grpc"
+	"google.golang.org/protobuf/types/known/durationpb"
+
+	dopb "github.com/tandem-do/tandem/proto/durableobject/v1"
 )
 
-// Listen opens the address a process serves on: "unix:/path", "fd:3" for a listener inherited from the
-// parent, or "host:port".
-func Listen(address string) (net.Listener, error) { panic("not built yet") }
+// ErrClosed is in the chain of the errors of a Link that has been closed.
+var ErrClosed = errors.New("the link is closed")
 
-// Dial returns a lazy connection to a gRPC target ("unix:/path" or "host:port").
-func Dial(target string, opts ...grpc.DialOption) (*grpc.ClientConn, error) { panic("not built yet") }
+// Link carries calls to one host over one connection, multiplexed on one stream. The first call opens the
+// stream; after its loss, or once the host drains, the next call opens another. It may be used from any
+// goroutine.
+//
+// A call in flight when the stream is lost fails with ReasonDisconnected: it may have run. When it never
+// left this process, ErrNotSent is in the error's chain.
+type Link struct {
+	client dopb.ObjectServiceClient
+	ctx    context.Context // the link's lifetime; ends with Close
+	cancel context.CancelCauseFunc
+	wg     sync.WaitGroup // the streams' goroutines, and the uploads
 
-// ServerOptions say how NewServer builds a server.
-type ServerOptions struct {
-	// Reflection serves gRPC reflection, for development.
-	Reflection bool
+	mu sync.Mutex // guards cur, closed and everything in the streams
+	// cur takes new calls; nil before the first, and after a loss.
+	cur *linkStream
+	// closed is true from Close on.
+	closed bool
 }
 
-// NewServer returns a gRPC server with health, keepalive and message limits.
-func NewServer(o ServerOptions) *grpc.Server { panic("not built yet") }
+var _ Caller = (*Link)(nil)
 
-// Link carries calls to one host over one connection. It dials, redials and multiplexes.
-type Link struct{}
+// NewLink returns a link over conn, which stays the caller's. Close ends it, failing what is under way as
+// disconnected.
+func NewLink(conn grpc.ClientConnInterface) *Link {
+	l := &Link{client: dopb.NewObjectServiceClient(conn)}
+	l.ctx, l.cancel = newLifetime()
+	return l
+}
 
-// NewLink returns a link over conn. Close ends it, failing what is under way as disconnected.
-func NewLink(conn *grpc.ClientConn) *Link { panic("not built yet") }
-
-// Fetch implements Caller.
-func (l *Link) Fetch(ctx context.Context, t Target, r *http.Request) (*http.Response, error) {
-	panic("not built yet")
+// Close ends the link: what is under way fails with ReasonDisconnected. It waits for the link's
+// goroutines; one that reads a request's body waits for that Read, having closed the body.
+func (l *Link) Close() error {
+	l.mu.Lock()
+	l.closed = true
+	l.mu.Unlock()
+	l.cancel(ErrClosed)
+	l.wg.Wait()
+	return nil
 }
 
 // Call implements Caller.
 func (l *Link) Call(ctx context.Context, t Target, method string, args []byte) ([]byte, error) {
-	panic("not built yet")
+	c := newCall(ctx, t)
+	c.Event = &dopb.Call_Rpc{Rpc: &dopb.RpcRequest{Method: method, Arguments: args}}
+	reply, _, err := l.roundTrip(ctx, c, nil)
+	if err != nil {
+		return nil, err
+	}
+	rpc, ok := reply.GetResult().(*dopb.HostFrame_Rpc)
+	if !ok {
+		return nil, internalError(errors.New("the host answered a method call with something else"))
+	}
+	return rpc.Rpc.GetValue(), nil
 }
 
-// Close ends the link and waits for its goroutines.
-func (l *Link) Close() error { panic("not built yet") }
+// Fetch implements Caller. Like an http.RoundTripper it closes the request's body, perhaps after it has
+// returned. A body of at most MaxInlineBodyBytes whose length is known is read before the call is sent;
+// any other is not touched before the object reads it.
+func (l *Link) Fetch(ctx context.Context, t Target, r *http.Request) (*http.Response, error) {
+	head, up, err := l.outgoingRequest(r)
+	if err != nil {
+		return nil, err
+	}
+	c := newCall(ctx, t)
+	c.Event = &dopb.Call_Fetch{Fetch: head}
+	reply, p, err := l.roundTrip(ctx, c, up)
+	if err != nil {
+		up.end()
+		return nil, err
+	}
+	f, ok := reply.GetResult().(*dopb.HostFrame_Fetch)
+	if !ok {
+		err := internalError(errors.New("the host answered a request with something else"))
+		up.end()
+		return nil, err
+	}
+	return l.response(ctx, r, p, f.Fetch)
+}
 
-// RegisterHandler serves ObjectService on s with h.
-func RegisterHandler(s *grpc.Server, h Handler) { panic("not built yet") }
+func newCall(ctx context.Context, t Target) *dopb.Call {
+	trace := traceOf(ctx)
+	c := &dopb.Call{
+		Namespace: t.Namespace, ObjectId: t.ID[:], Epoch: t.Epoch, Props: t.Props,
+		Traceparent: trace.parent, Tracestate: trace.state,
+	}
+	if t.HasName {
+		c.ObjectName = &t.Name
+	}
+	if deadline, ok := ctx.Deadline(); ok {
+		c.Timeout = durationpb.New(time.Until(deadline))
+	}
+	return c
+}
+
+// roundTrip sends a call and waits for the frame that settles it. Errors are *Error.
+func (l *Link) roundTrip(ctx context.Context, c *dopb.Call, up *upload) (*dopb.HostFrame, *pendingCall, error) {
+	if err := validateCall(c); err != nil {
+		return nil, nil, err
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, nil, contextError(ctx, errors.Join(ErrNotSent, err))
+	}
+	p := &pendingCall{settled: make(chan settlement, 1), upload: up}
+	if err := l.begin(p, c); err != nil {
+		return nil, nil, err
+	}
+	select {
+	case s := <-p.settled:
+		if s.err != nil {
+			return nil, nil, s.err
+		}
+		if e, ok := s.frame.GetResult().(*dopb.HostFrame_Error); ok {
+			return nil, nil, FromCallError(e.Error)
+		}
+		return s.frame, p, nil
+	case <-ctx.Done():
+		l.abandon(p)
+		return nil, nil, contextError(ctx, ctx.Err())
+	}
+}
+
+// contextError says that ctx ended a call, with its cause for this process.
+func contextError(ctx context.Context, cause error) *Error {
+	e := FromError(ctx.Err())
+	e.Cause = cause
+	return e
+}
+
+// begin puts a call on the present stream's queue.
+func (l *Link) begin(p *pendingCall, c *dopb.Call) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.closed {
+		return notSent(ErrClosed)
+	}
+	if l.cur == nil {
+		s := &linkStream{link: l, calls: map[uint64]*pendingCall{}, wake: make(chan struct{}, 1)}
+		l.cur = s
+		l.wg.Go(s.run)
+	}
+	s := l.cur
+	if len(s.calls) >= MaxCallsInFlight {
+		return overloaded("Too many calls are in flight to this host.")
+	}
+	s.last++
+	p.stream, p.id = s, s.last
+	s.calls[p.id] = p
+	s.pushLocked(&dopb.CallerFrame{CallId: p.id, Frame: &dopb.CallerFrame_Call{Call: c}})
+	return nil
+}
+
+// abandon ends this side's interest in a call, and tells the host.
+func (l *Link) abandon(p *pendingCall) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	s := p.stream
+	if s.calls[p.id] == p {
+		delete(s.calls, p.id)
+	}
+	// Also when a reply has arrived already: its body may be waiting to be collected.
+	s.pushLocked(&dopb.CallerFrame{CallId: p.id, Frame: &dopb.CallerFrame_Cancel{Cancel: &dopb.Cancel{}}})
+}
+
+// startUpload starts sending a call's body, unless the link is closed.
+func (l *Link) startUpload(up *upload) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !l.closed {
+		l.wg.Go(func() { up.run(l.client) })
+	}
+}

@@ -38,6 +38,7 @@ const (
 type ObjectServiceClient interface {
 	// Connect carries calls and their replies, multiplexed by call_id. The caller ends the stream by
 	// half-closing it; the host then finishes the calls that run, sends their replies and ends it too.
+	// A host that drains sends Draining and does the same.
 	// Not idempotent: a call that was sent may have run, whatever became of its reply. Frames of one
 	// target are delivered in the order in which they were sent.
 	Connect(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[ConnectRequest, ConnectResponse], error)
@@ -114,6 +115,7 @@ type ObjectService_DownloadClient = grpc.ServerStreamingClient[DownloadResponse]
 type ObjectServiceServer interface {
 	// Connect carries calls and their replies, multiplexed by call_id. The caller ends the stream by
 	// half-closing it; the host then finishes the calls that run, sends their replies and ends it too.
+	// A host that drains sends Draining and does the same.
 	// Not idempotent: a call that was sent may have run, whatever became of its reply. Frames of one
 	// target are delivered in the order in which they were sent.
 	Connect(grpc.BidiStreamingServer[ConnectRequest, ConnectResponse]) error

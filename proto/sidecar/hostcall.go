@@ -1,0 +1,306 @@
+package sidecar
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"sync"
+
+	dopb "github.com/tandem-do/tandem/proto/durableobject/v1"
+	"github.com/tandem-do/tandem/proto/objectid"
+)
+
+// callerConn is the host's end of one Connect stream.
+type callerConn struct {
+	objects *objectServer
+	ctx     context.Context // the stream's lifetime; the calls' contexts come from it
+	wake    chan struct{}   // holds a token while there is something for the writer to do
+
+	mu sync.Mutex // guards all below
+	// queue are the frames that the writer has not taken.
+	queue []*dopb.HostFrame
+	// calls are those that run, by call_id; last is the highest call_id taken.
+	calls map[uint64]*hostCall
+	last  uint64
+	// closed is true once no new call is taken: the caller has ended the stream, or the server drains.
+	closed bool
+	// entering are the last calls for their targets, while they or one before them have not entered.
+	entering map[targetKey]*hostCall
+}
+
+// targetKey names one object.
+type targetKey struct {
+	namespace string
+	id        objectid.ID
+}
+
+// hostCall is one call that runs at the host.
+type hostCall struct {
+	conn   *callerConn
+	id     uint64
+	call   *dopb.Call
+	target Target
+	ctx    callContext
+	cancel context.CancelCauseFunc
+	stop   context.CancelFunc // frees the deadline's timer; nil without one
+
+	// entered and next order the calls for one target; guarded by the conn's mu. next is the call that
+	// enters after this one.
+	entered bool
+	next    *hostCall
+}
+
+// callContext is the context of a call, in which Entered finds it.
+type callContext struct {
+	context.Context
+	call *hostCall
+}
+
+type callKey struct{}
+
+// Value implements context.Context.
+func (c callContext) Value(key any) any {
+	if key == (callKey{}) {
+		return c.call
+	}
+	return c.Context.Value(key)
+}
+
+// Entered says that the call of ctx has its place in its object's queue, so that the next call for the
+// same target may enter. See RegisterOrderedHandler. It does nothing for any other context.
+func Entered(ctx context.Context) {
+	if h, ok := ctx.Value(callKey{}).(*hostCall); ok && h.conn.objects.ordered {
+		h.enter()
+	}
+}
+
+// receive takes one frame. An error ends the stream: the caller breaks the protocol.
+func (c *callerConn) receive(f *dopb.CallerFrame) error {
+	switch fr := f.GetFrame().(type) {
+	case *dopb.CallerFrame_Call:
+		return c.start(f.GetCallId(), fr.Call)
+	case *dopb.CallerFrame_Cancel:
+		c.mu.Lock()
+		h := c.calls[f.GetCallId()]
+		c.mu.Unlock()
+		if h != nil {
+			h.cancel(errCallerCanceled)
+		}
+	}
+	return nil // a frame of a later version
+}
+
+// start begins a call on a goroutine of its own, after those for the same target.
+func (c *callerConn) start(id uint64, call *dopb.Call) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if id <= c.last {
+		return invalid(fmt.Sprintf("call_id %d does not rise: the last one was %d", id, c.last))
+	}
+	if len(c.queue) > maxRepliesWaiting {
+		return overloaded("The caller does not read its replies.")
+	}
+	if c.closed {
+		return nil // the caller has been told, or will be
+	}
+	c.last = id
+	if err := validateCall(call); err != nil {
+		c.refuseLocked(id, FromError(err))
+		return nil
+	}
+	if len(c.calls) >= MaxCallsInFlight {
+		c.refuseLocked(id, overloaded("Too many calls are in flight to this host."))
+		return nil
+	}
+	if !c.objects.server.begin() {
+		c.refuseLocked(id, drainingError())
+		return nil
+	}
+	h := c.newCall(id, call)
+	c.calls[id] = h
+	if !c.objects.ordered {
+		go h.run()
+		return nil
+	}
+	key := targetKey{h.target.Namespace, h.target.ID}
+	before := c.entering[key]
+	c.entering[key] = h
+	if before != nil {
+		before.next = h
+		return nil
+	}
+	go h.run()
+	return nil
+}
+
+func (c *callerConn) newCall(id uint64, call *dopb.Call) *hostCall {
+	h := &hostCall{conn: c, id: id, call: call, target: Target{
+		Namespace: call.GetNamespace(), ID: objectid.ID(call.GetObjectId()), Name: call.GetObjectName(),
+		HasName: call.ObjectName != nil, Epoch: call.GetEpoch(), Props: call.GetProps(),
+	}}
+	ctx, cancel := context.WithCancelCause(c.ctx)
+	h.cancel = cancel
+	if d := call.GetTimeout(); d != nil {
+		ctx, h.stop = context.WithTimeout(ctx, d.AsDuration())
+	}
+	ctx = traceFields{call.GetTraceparent(), call.GetTracestate()}.into(ctx)
+	h.ctx = callContext{Context: ctx, call: h}
+	return h
+}
+
+// enter lets the next call for the same target begin.
+func (h *hostCall) enter() {
+	c := h.conn
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if h.entered {
+		return
+	}
+	h.entered = true
+	if h.next != nil {
+		go h.next.run()
+		h.next = nil
+		return
+	}
+	delete(c.entering, targetKey{h.target.Namespace, h.target.ID})
+}
+
+// run runs the handler and settles the call. The server's calls count it.
+func (h *hostCall) run() {
+	defer h.conn.objects.server.calls.Done()
+	switch ev := h.call.GetEvent().(type) {
+	case *dopb.Call_Fetch:
+		h.runFetch(ev.Fetch)
+	case *dopb.Call_Rpc:
+		h.runRPC(ev.Rpc)
+	}
+	if h.conn.objects.ordered {
+		h.enter()
+	}
+	h.cancel(errCallEnded)
+	if h.stop != nil {
+		h.stop()
+	}
+}
+
+func (h *hostCall) runRPC(r *dopb.RpcRequest) {
+	value, err := h.invokeRPC(r)
+	if err == nil && len(value) > MaxValueBytes {
+		err = &Error{
+			Reason: ReasonException, Name: "TypeError", Remote: true,
+			Message: fmt.Sprintf("The returned value has %d bytes, at most %d are allowed.",
+				len(value), MaxValueBytes),
+		}
+	}
+	if err != nil {
+		h.settle(h.errorFrame(err))
+		return
+	}
+	h.settle(&dopb.HostFrame{Result: &dopb.HostFrame_Rpc{Rpc: &dopb.RpcResponse{Value: value}}})
+}
+
+func (h *hostCall) invokeRPC(r *dopb.RpcRequest) (value []byte, err error) {
+	defer recoverInto(&err)
+	return h.conn.objects.handler.Call(h.ctx, h.target, r.GetMethod(), r.GetArguments())
+}
+
+func (h *hostCall) runFetch(r *dopb.HttpRequest) {
+	w := &responseWriter{call: h, header: http.Header{}}
+	err := h.invokeFetch(w, r)
+	w.finish(err)
+}
+
+func (h *hostCall) invokeFetch(w *responseWriter, r *dopb.HttpRequest) (err error) {
+	defer recoverInto(&err)
+	req, err := h.incomingRequest(r)
+	if err != nil {
+		return err
+	}
+	return h.conn.objects.handler.Fetch(h.ctx, h.target, w, req)
+}
+
+// recoverInto turns a panic into an internal error.
+func recoverInto(err *error) {
+	if v := recover(); v != nil {
+		*err = panicError(v)
+	}
+}
+
+// errorFrame returns what the caller is told of err, having logged the cause of an internal error.
+func (h *hostCall) errorFrame(err error) *dopb.HostFrame {
+	e := h.outcome(err)
+	return &dopb.HostFrame{Result: &dopb.HostFrame_Error{Error: ToCallError(e)}}
+}
+
+func (h *hostCall) outcome(err error) *Error {
+	if err != nil && h.ctx.Err() != nil && errors.Is(err, context.Cause(h.ctx)) {
+		err = h.ctx.Err() // not the text of the cause, which is ours
+	}
+	e := FromError(err)
+	LogInternal(h.ctx, h.conn.objects.server.log, e)
+	return e
+}
+
+// settle sends the frame that ends the call; nil when the caller has it already.
+func (h *hostCall) settle(f *dopb.HostFrame) {
+	c := h.conn
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.calls, h.id)
+	if f != nil {
+		f.CallId = h.id
+		c.queue = append(c.queue, f)
+	}
+	c.wakeWriter()
+}
+
+// push sends a frame that does not end the call.
+func (h *hostCall) push(f *dopb.HostFrame) {
+	c := h.conn
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	f.CallId = h.id
+	c.queue = append(c.queue, f)
+	c.wakeWriter()
+}
+
+func (c *callerConn) refuseLocked(id uint64, e *Error) {
+	c.queue = append(c.queue, &dopb.HostFrame{CallId: id, Result: &dopb.HostFrame_Error{Error: ToCallError(e)}})
+	c.wakeWriter()
+}
+
+func (c *callerConn) wakeWriter() {
+	select {
+	case c.wake <- struct{}{}:
+	default:
+	}
+}
+
+// endOfCalls notes that the caller sends no more calls.
+func (c *callerConn) endOfCalls() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.closed = true
+	c.wakeWriter()
+}
+
+// drain tells the caller which calls are the last that run.
+func (c *callerConn) drain() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.closed = true
+	c.queue = append(c.queue, &dopb.HostFrame{
+		CallId: c.last, Result: &dopb.HostFrame_Draining{Draining: &dopb.Draining{}},
+	})
+	c.wakeWriter()
+}
+
+// take returns the frames that wait, and leaves spare in their place. It reports whether they are the last.
+func (c *callerConn) take(spare []*dopb.HostFrame) (frames []*dopb.HostFrame, done bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	frames = c.queue
+	c.queue = spare
+	return frames, c.closed && len(c.calls) == 0
+}

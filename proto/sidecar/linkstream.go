@@ -1,0 +1,210 @@
+package sidecar
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"google.golang.org/grpc"
+
+	dopb "github.com/tandem-do/tandem/proto/durableobject/v1"
+)
+
+// linkStream is one Connect stream of a Link. Everything in it is guarded by the link's mu.
+//
+//	opening ──host's header──► open ──Draining──► draining ──end──► lost
+//	   └───────────failure─────────┴────────failure────────────────►┘
+//
+// It is the link's cur while it is opening or open.
+type linkStream struct {
+	link *Link
+	// calls are those that wait for their reply, by call_id; last is the highest one given.
+	calls map[uint64]*pendingCall
+	last  uint64
+	// queue are the frames that the writer has not taken.
+	queue []*dopb.CallerFrame
+	// wake holds a token while queue is not empty.
+	wake chan struct{}
+	// lost is true when the stream has ended.
+	lost bool
+}
+
+// pendingCall is a call that waits for its reply.
+type pendingCall struct {
+	stream *linkStream
+	id     uint64
+	// sent is true once the writer has taken the call's frame: from then on it may run. Guarded by the
+	// link's mu.
+	sent bool
+	// settled takes the outcome, once.
+	settled chan settlement
+	// upload is the request's body where that has a stream of its own.
+	upload *upload
+}
+
+// settlement is how a call ended: with the host's frame, or with this side's error.
+type settlement struct {
+	frame *dopb.HostFrame
+	err   error
+}
+
+func (s *linkStream) pushLocked(f *dopb.CallerFrame) {
+	if s.lost {
+		return
+	}
+	s.queue = append(s.queue, f)
+	select {
+	case s.wake <- struct{}{}:
+	default:
+	}
+}
+
+// run opens the stream and writes to it until it is lost. Its reader is a goroutine of its own.
+func (s *linkStream) run() {
+	ctx, cancel := context.WithCancel(s.link.ctx)
+	defer cancel()
+	stream, err := s.open(ctx, cancel)
+	if err != nil {
+		s.lose(fmt.Errorf("open the stream: %w", err))
+		return
+	}
+	s.link.wg.Go(func() {
+		defer cancel()
+		s.lose(s.read(stream))
+	})
+	w := batcher[*dopb.CallerFrame]{weigh: weighCaller}
+	for {
+		select {
+		case <-s.wake:
+		case <-ctx.Done():
+			return
+		}
+		err := w.write(s.take(w.spare()), func(batch []*dopb.CallerFrame) error {
+			return stream.Send(&dopb.ConnectRequest{Frames: batch})
+		})
+		if err != nil {
+			return // the reader finds out why
+		}
+	}
+}
+
+// open opens the stream and waits for the host's header, so that a call is sent to a living host only.
+func (s *linkStream) open(ctx context.Context, cancel context.CancelFunc) (
+	grpc.BidiStreamingClient[dopb.ConnectRequest, dopb.ConnectResponse], error,
+) {
+	patience := time.AfterFunc(connectTimeout, cancel)
+	defer patience.Stop()
+	stream, err := s.link.client.Connect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	md, err := stream.Header()
+	if err == nil && md == nil {
+		// A stream that ended without a header says why to Recv.
+		if _, err = stream.Recv(); err == nil || errors.Is(err, io.EOF) {
+			err = errors.New("the host ended the stream")
+		}
+	}
+	return stream, err
+}
+
+// take returns the frames that wait, and leaves spare in their place. Their calls count as sent from now on;
+// one that its caller has given up already is left out.
+func (s *linkStream) take(spare []*dopb.CallerFrame) []*dopb.CallerFrame {
+	s.link.mu.Lock()
+	defer s.link.mu.Unlock()
+	kept := s.queue[:0]
+	for _, f := range s.queue {
+		p := s.calls[f.GetCallId()]
+		if p != nil {
+			p.sent = true
+		} else if f.GetCall() != nil {
+			continue
+		}
+		kept = append(kept, f)
+	}
+	s.queue = spare
+	return kept
+}
+
+// read takes replies until the stream ends, and returns why it did.
+func (s *linkStream) read(stream grpc.ServerStreamingClient[dopb.ConnectResponse]) error {
+	for {
+		batch, err := stream.Recv()
+		if err != nil {
+			return err
+		}
+		for _, f := range batch.GetFrames() {
+			s.receive(f)
+		}
+	}
+}
+
+func (s *linkStream) receive(f *dopb.HostFrame) {
+	switch f.GetResult().(type) {
+	case *dopb.HostFrame_Draining:
+		s.drain(f.GetCallId())
+		return
+	case *dopb.HostFrame_WantBody:
+		s.link.mu.Lock()
+		p := s.calls[f.GetCallId()]
+		s.link.mu.Unlock()
+		if p != nil && p.upload != nil {
+			s.link.startUpload(p.upload)
+		}
+		return
+	}
+	s.link.mu.Lock()
+	p := s.calls[f.GetCallId()]
+	delete(s.calls, f.GetCallId())
+	s.link.mu.Unlock()
+	if p != nil {
+		p.settled <- settlement{frame: f}
+	}
+}
+
+// drain fails the calls after last, which the host does not run, and has the next call open a new stream.
+func (s *linkStream) drain(last uint64) {
+	s.link.mu.Lock()
+	defer s.link.mu.Unlock()
+	if s.link.cur == s {
+		s.link.cur = nil
+	}
+	for id, p := range s.calls {
+		if id > last {
+			delete(s.calls, id)
+			p.settled <- settlement{err: drainingError()}
+		}
+	}
+}
+
+// lose ends the stream: its calls fail as disconnected.
+func (s *linkStream) lose(cause error) {
+	if errors.Is(cause, io.EOF) {
+		cause = errors.New("the host ended the stream")
+	}
+	if c := context.Cause(s.link.ctx); c != nil {
+		cause = c
+	}
+	s.link.mu.Lock()
+	defer s.link.mu.Unlock()
+	s.lost = true
+	if s.link.cur == s {
+		s.link.cur = nil
+	}
+	for id, p := range s.calls {
+		delete(s.calls, id)
+		if p.sent {
+			p.settled <- settlement{err: disconnected(cause)}
+		} else {
+			p.settled <- settlement{err: notSent(cause)}
+		}
+	}
+	s.queue = nil
+}
+
+func drainingError() *Error {
+	return &Error{Reason: ReasonDraining, Message: "The host takes no new calls.", Retryable: true}
+}
