@@ -1,0 +1,88 @@
+package dev
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/backoff"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/health/grpc_health_v1"
+)
+
+// Waits of a health check.
+const (
+	probeTimeout = time.Second
+	probeEvery   = 10 * time.Millisecond
+)
+
+// grpcHealth returns a check that waits until the gRPC health service at target says SERVING.
+func grpcHealth(target string) func(context.Context) error {
+	return func(ctx context.Context) error {
+		conn, err := grpc.NewClient(target,
+			grpc.WithTransportCredentials(insecure.NewCredentials()),
+			grpc.WithConnectParams(grpc.ConnectParams{
+				Backoff:           backoff.Config{BaseDelay: probeEvery, Multiplier: 1.2, MaxDelay: 100 * time.Millisecond},
+				MinConnectTimeout: probeTimeout,
+			}))
+		if err != nil {
+			return fmt.Errorf("health check of %s: %w", target, err)
+		}
+		defer conn.Close()
+		client := grpc_health_v1.NewHealthClient(conn)
+		return probe(ctx, func(ctx context.Context) error {
+			r, err := client.Check(ctx, &grpc_health_v1.HealthCheckRequest{}, grpc.WaitForReady(true))
+			if err == nil && r.Status != grpc_health_v1.HealthCheckResponse_SERVING {
+				err = fmt.Errorf("it says %s", r.Status)
+			}
+			return err
+		})
+	}
+}
+
+// httpHealth returns a check that waits until GET /healthz at origin answers 200.
+func httpHealth(origin string) func(context.Context) error {
+	return func(ctx context.Context) error {
+		transport := &http.Transport{DisableKeepAlives: true}
+		client := &http.Client{Transport: transport}
+		return probe(ctx, func(ctx context.Context) error {
+			r, err := http.NewRequestWithContext(ctx, http.MethodGet, origin+"/healthz", nil)
+			if err != nil {
+				return err
+			}
+			res, err := client.Do(r)
+			if err != nil {
+				return err
+			}
+			res.Body.Close()
+			if res.StatusCode != http.StatusOK {
+				return fmt.Errorf("GET /healthz answers %s", res.Status)
+			}
+			return nil
+		})
+	}
+}
+
+// probe calls check until it succeeds. When ctx ends first, its error holds the last one of check.
+func probe(ctx context.Context, check func(context.Context) error) error {
+	tick := time.NewTicker(probeEvery)
+	defer tick.Stop()
+	for {
+		err := func() error {
+			ctx, cancel := context.WithTimeout(ctx, probeTimeout)
+			defer cancel()
+			return check(ctx)
+		}()
+		if err == nil {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return errors.Join(ctx.Err(), err)
+		case <-tick.C:
+		}
+	}
+}

@@ -1,0 +1,115 @@
+package dev
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"strconv"
+	"syscall"
+	"time"
+)
+
+// Waits for the ports of a supervisor that was killed: its children hold them until they have drained.
+const (
+	orphanWait  = 5 * time.Second
+	orphanRetry = 50 * time.Millisecond
+)
+
+// port is a port that the stack listens on.
+type port struct {
+	// flag sets it.
+	flag string
+	port int
+}
+
+// ports returns the ports in the order of the listeners.
+func (o Options) ports() [4]port {
+	return [4]port{
+		{"port", o.Port}, {"dashboard-port", o.DashboardPort}, {"auth-port", o.AuthPort}, {"otlp-port", o.OTLPPort},
+	}
+}
+
+// listeners are the open sockets that children inherit. The supervisor never accepts on them.
+type listeners struct {
+	worker, dashboard, auth, otlp *inherited
+}
+
+// inherited is a listening socket with the descriptor that children get.
+type inherited struct {
+	listener *net.TCPListener
+	file     *os.File
+}
+
+// address returns host:port.
+func (l *inherited) address() string { return l.listener.Addr().String() }
+
+// url returns the origin of an HTTP server on the socket.
+func (l *inherited) url() string { return "http://" + l.address() }
+
+// close closes both descriptors.
+func (l *inherited) close() error { return errors.Join(l.file.Close(), l.listener.Close()) }
+
+// openListeners opens all ports. A busy one is a *BusyError; with patient, ports are waited for a little.
+func openListeners(ctx context.Context, o Options, patient bool) (*listeners, error) {
+	var out [4]*inherited
+	for i, p := range o.ports() {
+		l, err := openListener(ctx, p, patient)
+		if err != nil {
+			for _, open := range out[:i] {
+				err = errors.Join(err, open.close())
+			}
+			return nil, err
+		}
+		out[i] = l
+	}
+	return &listeners{worker: out[0], dashboard: out[1], auth: out[2], otlp: out[3]}, nil
+}
+
+// openListener opens one port on loopback.
+func openListener(ctx context.Context, p port, patient bool) (*inherited, error) {
+	address := net.JoinHostPort("127.0.0.1", strconv.Itoa(p.port))
+	l, err := net.Listen("tcp", address)
+	if errors.Is(err, syscall.EADDRINUSE) && patient {
+		l, err = retryListen(ctx, address, err)
+	}
+	if errors.Is(err, syscall.EADDRINUSE) {
+		return nil, &BusyError{
+			What: fmt.Sprintf("port %d (--%s)", p.port, p.flag), Holder: portHolder(p.port),
+			Advice: fmt.Sprintf("stop it, or give --%s another port, or 0 for any free one", p.flag),
+		}
+	}
+	if err != nil {
+		return nil, fmt.Errorf("listen on %s (--%s): %w", address, p.flag, err)
+	}
+	tcp := l.(*net.TCPListener)
+	file, err := tcp.File()
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("inherit %s: %w", address, err), l.Close())
+	}
+	return &inherited{listener: tcp, file: file}, nil
+}
+
+// retryListen tries again until the address is free, or its time is over; busy is returned then.
+func retryListen(ctx context.Context, address string, busy error) (net.Listener, error) {
+	ctx, cancel := context.WithTimeout(ctx, orphanWait)
+	defer cancel()
+	tick := time.NewTicker(orphanRetry)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil, busy
+		case <-tick.C:
+		}
+		if l, err := net.Listen("tcp", address); err == nil || !errors.Is(err, syscall.EADDRINUSE) {
+			return l, err
+		}
+	}
+}
+
+// close closes every socket.
+func (l *listeners) close() error {
+	return errors.Join(l.worker.close(), l.dashboard.close(), l.auth.close(), l.otlp.close())
+}

@@ -1,0 +1,64 @@
+package dev
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/tandem-do/tandem/tools/dev/console"
+)
+
+// Run runs a stack until ctx ends, drains it and cleans up. It returns nil after a drain; otherwise a *BusyError, a
+// *StateError, a *StartError, ErrKilled, or another error that says what could not be done.
+func Run(ctx context.Context, o Options) (err error) {
+	if err := o.Validate(); err != nil {
+		return err
+	}
+	if o, err = o.withDefaults(); err != nil {
+		return err
+	}
+	if err := checkReady(o.ReadyFile); err != nil {
+		return err
+	}
+	state, err := open(o)
+	if err != nil {
+		return err
+	}
+	defer closing(&err, state.close)
+	ls, err := openListeners(ctx, o, state.orphaned)
+	if err != nil {
+		return err
+	}
+	defer closing(&err, ls.close)
+	// Only the holder of the directory and the ports may touch the ready file: another stack may have the same.
+	if err := clearReady(o.ReadyFile); err != nil {
+		return err
+	}
+	defer closing(&err, func() error { return clearReady(o.ReadyFile) })
+	run, err := openRunDir(state.path, longestSocket)
+	if err != nil {
+		return err
+	}
+	defer closing(&err, func() error { return os.RemoveAll(run) })
+	lifeline, keep, err := os.Pipe()
+	if err != nil {
+		return fmt.Errorf("make lifeline: %w", err)
+	}
+	defer closing(&err, func() error { return errors.Join(lifeline.Close(), keep.Close()) })
+	out := console.NewOutput(o.Stderr, len(nameHost), o.Color)
+	st := &stack{options: o, state: state.path, run: run, listeners: ls}
+	return newSupervisor(ctx, st, out, lifeline).run(ctx)
+}
+
+// open opens the state directory that the options name.
+func open(o Options) (*stateDir, error) {
+	if o.Ephemeral {
+		return openEphemeral()
+	}
+	return openState(filepath.Clean(o.StateDir))
+}
+
+// closing adds the error of a close to *err.
+func closing(err *error, f func() error) { *err = errors.Join(*err, f()) }
