@@ -2,15 +2,28 @@ package worker
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"log/slog"
 	"net"
+	"net/http"
 
 	"google.golang.org/grpc"
+
+	"github.com/tandem-do/tandem/proto/props"
+	routerpb "github.com/tandem-do/tandem/proto/router/v1"
+	"github.com/tandem-do/tandem/proto/sidecar"
+	"github.com/tandem-do/tandem/runtime/binding"
+	"github.com/tandem-do/tandem/worker/auth"
+	"github.com/tandem-do/tandem/worker/directory"
+	"github.com/tandem-do/tandem/worker/ingress"
+	"github.com/tandem-do/tandem/worker/mcp"
+	"github.com/tandem-do/tandem/worker/policies"
 )
 
 // Options say how a worker process runs.
 type Options struct {
-	// Listener takes HTTP requests.
+	// Listener takes HTTP requests. Serve closes it.
 	Listener net.Listener
 	// PublicURL is the origin that clients use, such as http://127.0.0.1:8787.
 	PublicURL string
@@ -22,9 +35,95 @@ type Options struct {
 	Router *grpc.ClientConn
 	// AllowedHosts are Host header values accepted beside loopback names and PublicURL's.
 	AllowedHosts []string
+	// AllowedOrigins are the origins of pages that may call, beside those of the hosts above.
+	AllowedOrigins []string
 	// Log takes the worker's log; nil discards it.
 	Log *slog.Logger
 }
 
-// Serve runs a worker until ctx ends, then finishes the requests that run.
-func Serve(ctx context.Context, o Options) error { panic("not built yet") }
+// Validate reports everything that is wrong with the options.
+func (o Options) Validate() error {
+	var errs []error
+	if o.Listener == nil {
+		errs = append(errs, errors.New("listener is missing"))
+	}
+	if o.Router == nil {
+		errs = append(errs, errors.New("connection to the router is missing"))
+	}
+	if o.Directory == "" {
+		errs = append(errs, errors.New("directory is missing: sqlite:PATH or postgres://…"))
+	}
+	if o.AllowedOrigins != nil || o.AllowedHosts != nil {
+		_, err := ingress.New(ingress.Options{AllowedHosts: o.AllowedHosts, AllowedOrigins: o.AllowedOrigins})
+		errs = append(errs, err)
+	}
+	errs = append(errs, auth.Options{PublicURL: o.PublicURL, Issuer: o.Issuer}.Validate())
+	return errors.Join(errs...)
+}
+
+// Serve runs a worker until ctx ends, then finishes the requests that run. Errors: those of Validate, a directory that
+// cannot be opened, a listener that breaks.
+func Serve(ctx context.Context, o Options) error {
+	if err := o.Validate(); err != nil {
+		return fmt.Errorf("worker options: %w", err)
+	}
+	router := binding.NewRouter(binding.RouterOptions{Client: routerpb.NewRouterServiceClient(o.Router)})
+	return errors.Join(serve(ctx, o, router), router.Close())
+}
+
+// serve runs a worker whose objects are reached through caller.
+func serve(ctx context.Context, o Options, caller sidecar.Caller) error {
+	users, err := directory.Open(ctx, o.Directory)
+	if err != nil {
+		return err
+	}
+	defer users.Close()
+	gate, err := auth.NewGate(auth.Options{
+		PublicURL: o.PublicURL, Issuer: o.Issuer, Audience: o.Audience, Members: directory.Cached(users),
+	})
+	if err != nil {
+		return err
+	}
+	defer gate.Close()
+	in, err := ingress.New(ingress.Options{
+		AllowedHosts: append([]string{gate.Host()}, o.AllowedHosts...), AllowedOrigins: o.AllowedOrigins,
+		Routes: routes(ctx, o, gate, caller), Log: o.Log,
+	})
+	if err != nil {
+		return err
+	}
+	return in.Serve(ctx, o.Listener)
+}
+
+// routes returns everything that the worker serves.
+func routes(ctx context.Context, o Options, gate *auth.Gate, caller sidecar.Caller) []ingress.Route {
+	endpoint := mcp.New(ctx, mcp.Options{
+		Gate: gate, Sessions: binding.NewNamespace(props.NamespaceSession, caller), Log: o.Log,
+	})
+	rules := policies.New(policies.Options{
+		Gate: gate, Policies: binding.NewNamespace(props.NamespacePolicies, caller), Log: o.Log,
+	})
+	return []ingress.Route{
+		{Path: "/mcp", Handler: endpoint},
+		{Path: policies.Path, Handler: rules},
+		{Path: policies.Path + "/", Handler: rules},
+		{Path: "/.well-known/oauth-protected-resource", Handler: gate.ResourceMetadata()},
+		{Path: "/.well-known/oauth-protected-resource/mcp", Handler: gate.ResourceMetadata()},
+		{Path: "/.well-known/oauth-authorization-server", Handler: gate.ServerMetadata()},
+		{Path: "/healthz", Handler: http.HandlerFunc(health), AnyHost: true},
+		{Path: "/", Handler: http.HandlerFunc(hint)},
+	}
+}
+
+// health answers probes: the process takes requests.
+func health(w http.ResponseWriter, r *http.Request) {
+	ingress.WriteJSON(w, http.StatusOK, map[string]string{"status": "ok"})
+}
+
+// hint tells a person who opens the worker's address in a browser what is here.
+func hint(w http.ResponseWriter, r *http.Request) {
+	ingress.WriteJSON(w, http.StatusOK, map[string]string{
+		"name": "tandem", "mcp": "/mcp", "policies": policies.Path,
+		"hint": "This is a remote MCP server. Point an MCP client (streamable HTTP) at /mcp; it will ask you to sign in.",
+	})
+}

@@ -1,0 +1,228 @@
+package ingress
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"runtime/debug"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/tandem-do/tandem/proto/telemetry"
+)
+
+const (
+	// maxRequests bounds the requests that run at once; open event streams count.
+	maxRequests = 32768
+	// internalPrefix begins the names of the headers that only this process sets, in canonical form.
+	internalPrefix = "Tandem-"
+)
+
+// Route is one address and its handler.
+type Route struct {
+	// Path is the exact path; with a trailing slash (other than "/") it stands for one more segment, whatever it is.
+	Path string
+	// Handler serves it, every method.
+	Handler http.Handler
+	// AnyHost lets requests through whose Host or Origin is foreign: for probes and public documents only.
+	AnyHost bool
+}
+
+// Options say how an ingress works.
+type Options struct {
+	// AllowedHosts are Host values accepted beside loopback names, without port. Pages on them may call.
+	AllowedHosts []string
+	// AllowedOrigins are Origin values accepted beside those of the hosts above, such as https://app.example.com.
+	AllowedOrigins []string
+	// Routes are what is served; every other path is answered with 404.
+	Routes []Route
+	// Log takes requests at debug level and panics; nil discards them.
+	Log *slog.Logger
+}
+
+// Ingress is the handler in front of all routes.
+type Ingress struct {
+	guard    guard
+	exact    map[string]Route
+	prefixes []Route
+	known    string // the paths, for 404s
+	log      *slog.Logger
+	running  atomic.Int64
+}
+
+// New returns an ingress. Errors name every value in the options that is wrong.
+func New(o Options) (*Ingress, error) {
+	g, err := newGuard(o)
+	if err != nil {
+		return nil, err
+	}
+	in := &Ingress{guard: g, exact: map[string]Route{}, log: o.Log}
+	if in.log == nil {
+		in.log = slog.New(slog.DiscardHandler)
+	}
+	var paths []string
+	for _, r := range o.Routes {
+		if r.Path != "/" && strings.HasSuffix(r.Path, "/") {
+			in.prefixes = append(in.prefixes, r)
+			paths = append(paths, r.Path+"{id}")
+			continue
+		}
+		in.exact[r.Path] = r
+		paths = append(paths, r.Path)
+	}
+	in.known = strings.Join(paths, ", ")
+	return in, nil
+}
+
+// ServeHTTP implements http.Handler.
+func (in *Ingress) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	start := time.Now()
+	ctx := telemetry.ExtractHTTP(r.Context(), r.Header)
+	ctx, span := telemetry.Start(ctx, spanName(r.Method))
+	rec := &recorder{ResponseWriter: w}
+	route, name := in.route(r.URL.Path)
+	var fault error
+	defer func() {
+		aborted := false
+		if p := recover(); p != nil {
+			fault, aborted = in.recovered(rec, r, p)
+		}
+		in.finish(span, rec, r, name, fault)
+		in.log.DebugContext(ctx, "request served", "method", r.Method, "route", name, "status", rec.code(),
+			"duration", time.Since(start))
+		if aborted {
+			panic(http.ErrAbortHandler)
+		}
+	}()
+	for header := range r.Header {
+		if strings.HasPrefix(header, internalPrefix) {
+			delete(r.Header, header)
+		}
+	}
+	if in.running.Add(1); in.running.Load() > maxRequests {
+		in.running.Add(-1)
+		w.Header().Set("Retry-After", "2")
+		WriteError(rec, r, http.StatusServiceUnavailable, "too many requests at once")
+		return
+	}
+	defer in.running.Add(-1)
+	in.serve(rec, r.WithContext(ctx), route)
+}
+
+// serve checks the request and hands it to its route.
+func (in *Ingress) serve(w *recorder, r *http.Request, route Route) {
+	if !route.AnyHost {
+		if err := in.guard.check(r); err != nil {
+			WriteError(w, r, http.StatusForbidden, err.Error())
+			return
+		}
+	}
+	if route.Handler == nil {
+		WriteError(w, r, http.StatusNotFound, "no such address; known are "+in.known)
+		return
+	}
+	if r.ContentLength != 0 {
+		// Ends a client that stalls within its body, read or not. ReadBody lifts it.
+		http.NewResponseController(w).SetReadDeadline(time.Now().Add(bodyTimeout))
+	}
+	route.Handler.ServeHTTP(w, r)
+}
+
+// route finds the route of a path and the name under which spans show it.
+func (in *Ingress) route(path string) (Route, string) {
+	if r, ok := in.exact[path]; ok {
+		return r, r.Path
+	}
+	for _, r := range in.prefixes {
+		if rest, ok := strings.CutPrefix(path, r.Path); ok && rest != "" && !strings.Contains(rest, "/") {
+			return r, r.Path + "{id}"
+		}
+	}
+	return Route{}, ""
+}
+
+// finish ends the request's span.
+func (in *Ingress) finish(span telemetry.Span, rec *recorder, r *http.Request, route string, fault error) {
+	if !span.Sampled() {
+		return
+	}
+	span.SetString(telemetry.AttrHTTPMethod, r.Method)
+	span.SetInt(telemetry.AttrHTTPStatus, int64(rec.code()))
+	if route != "" {
+		span.SetString(telemetry.AttrHTTPRoute, route)
+	}
+	if fault == nil && rec.code() >= http.StatusInternalServerError {
+		fault = fmt.Errorf("status %d", rec.code())
+	}
+	span.End(fault)
+}
+
+// recovered answers a request whose handler panicked, or reports that it must be aborted because its response is under
+// way or because its handler wants that.
+func (in *Ingress) recovered(rec *recorder, r *http.Request, p any) (fault error, abort bool) {
+	if err, ok := p.(error); ok && errors.Is(err, http.ErrAbortHandler) {
+		return errors.New("response aborted"), true
+	}
+	in.log.ErrorContext(r.Context(), "handler panicked", "route", r.URL.Path, "err", p, "stack", string(debug.Stack()))
+	fault = fmt.Errorf("panic: %v", p)
+	if rec.status != 0 {
+		return fault, true
+	}
+	WriteError(rec, r, http.StatusInternalServerError, "Internal server error")
+	return fault, false
+}
+
+// spanName returns the name of a request's span without making one for every request.
+func spanName(method string) string {
+	switch method {
+	case http.MethodGet:
+		return telemetry.SpanHTTPServer + " GET"
+	case http.MethodPost:
+		return telemetry.SpanHTTPServer + " POST"
+	case http.MethodDelete:
+		return telemetry.SpanHTTPServer + " DELETE"
+	case http.MethodOptions:
+		return telemetry.SpanHTTPServer + " OPTIONS"
+	case http.MethodPatch:
+		return telemetry.SpanHTTPServer + " PATCH"
+	case http.MethodPut:
+		return telemetry.SpanHTTPServer + " PUT"
+	case http.MethodHead:
+		return telemetry.SpanHTTPServer + " HEAD"
+	}
+	return telemetry.SpanHTTPServer + " OTHER"
+}
+
+// recorder remembers the status of a response.
+type recorder struct {
+	http.ResponseWriter
+	status int // zero until the header is written
+}
+
+// WriteHeader implements http.ResponseWriter.
+func (r *recorder) WriteHeader(status int) {
+	if r.status == 0 && status >= http.StatusOK {
+		r.status = status
+	}
+	r.ResponseWriter.WriteHeader(status)
+}
+
+// Write implements http.ResponseWriter.
+func (r *recorder) Write(b []byte) (int, error) {
+	if r.status == 0 {
+		r.status = http.StatusOK
+	}
+	return r.ResponseWriter.Write(b)
+}
+
+// Unwrap lets http.ResponseController reach the connection.
+func (r *recorder) Unwrap() http.ResponseWriter { return r.ResponseWriter }
+
+func (r *recorder) code() int {
+	if r.status == 0 {
+		return http.StatusOK
+	}
+	return r.status
+}

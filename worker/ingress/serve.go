@@ -1,0 +1,54 @@
+package ingress
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"time"
+)
+
+// Bounds of the server. There is no write timeout, since event streams stay open.
+const (
+	headerTimeout  = 10 * time.Second
+	idleTimeout    = 2 * time.Minute
+	maxHeaderBytes = 64 << 10
+	// DrainTimeout is how long requests may go on after the end of Serve's context.
+	DrainTimeout = 10 * time.Second
+)
+
+// Serve takes requests from l until ctx ends, then no new ones, and returns when those that run have ended or after
+// DrainTimeout, when they are cut off. It closes l.
+func (in *Ingress) Serve(ctx context.Context, l net.Listener) error {
+	// Requests outlive ctx by the time of the drain.
+	base, cut := context.WithCancelCause(context.WithoutCancel(ctx))
+	defer cut(nil)
+	s := &http.Server{
+		Handler:           in,
+		ReadHeaderTimeout: headerTimeout,
+		IdleTimeout:       idleTimeout,
+		MaxHeaderBytes:    maxHeaderBytes,
+		BaseContext:       func(net.Listener) context.Context { return base },
+		ErrorLog:          slog.NewLogLogger(in.log.Handler(), slog.LevelDebug),
+	}
+	served := make(chan error, 1)
+	go func() { served <- s.Serve(l) }()
+	select {
+	case err := <-served:
+		return fmt.Errorf("serve http: %w", err)
+	case <-ctx.Done():
+	}
+	in.log.Info("ingress draining", "running", in.running.Load())
+	drain, cancel := context.WithTimeout(base, DrainTimeout)
+	defer cancel()
+	err := s.Shutdown(drain)
+	if err != nil {
+		in.log.Warn("ingress cut requests off", "running", in.running.Load())
+		cut(errors.New("worker is stopping"))
+		err = s.Close()
+	}
+	<-served
+	return err
+}
