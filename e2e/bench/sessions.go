@@ -1,0 +1,110 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+)
+
+// benchSessions opens many sessions, waits until their runtimes are torn down, measures what they keep, and wakes each.
+func benchSessions(ctx context.Context, s settings) error {
+	return attempt(ctx, func(t *steps) error {
+		const timeout = 20 * time.Second
+		stack := startStack(t, "0", fmt.Sprintf("MCP_SESSION_TIMEOUT_MS=%d", timeout.Milliseconds()))
+		ready := stack.MustReady(t)
+		host, token := ready.PIDs["durableobject"], stack.NewIdentity(t).Token
+		client := newHTTPClient(s.clients)
+		warm := &mcpClient{http: client, url: ready.MCPURL, token: token}
+		if err := warm.open(); err != nil {
+			return err
+		}
+		before := residentBytes(host)
+		ids := make([]string, s.sessions)
+		took, err := each(s, len(ids), func(i int) error {
+			c := &mcpClient{http: client, url: ready.MCPURL, token: token}
+			err := c.open()
+			ids[i] = c.session
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		opened := residentBytes(host)
+		fmt.Printf("opened %d sessions in %s (%.0f/s); %.1f KiB each in the object host while live\n", len(ids),
+			took.Round(time.Millisecond), float64(len(ids))/took.Seconds(), float64(opened-before)/1024/float64(len(ids)))
+		if err := wait(ctx, timeout+15*time.Second); err != nil { // the timeout, and eviction 10 s after it
+			return err
+		}
+		idle := residentBytes(host)
+		fmt.Printf("idle: %.1f KiB each (resident %.0f MiB, %.0f MiB before)\n",
+			float64(idle-before)/1024/float64(len(ids)), mib(idle), mib(before))
+		return wake(s, *warm, ids)
+	})
+}
+
+func mib(n int64) float64 { return float64(n) / (1 << 20) }
+
+func wait(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// wake sends a request to each session and prints how long that took.
+func wake(s settings, like mcpClient, ids []string) error {
+	latencies := make([]time.Duration, len(ids))
+	took, err := each(s, len(ids), func(i int) error {
+		c := like
+		c.session = ids[i]
+		began := time.Now()
+		_, _, err := c.post(`{"jsonrpc":"2.0","id":2,"method":"tools/list"}`)
+		latencies[i] = time.Since(began)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	slices.Sort(latencies)
+	fmt.Printf("woke all %d in %s (%.0f/s), p50 %s, p99 %s\n", len(ids), took.Round(time.Millisecond),
+		float64(len(ids))/took.Seconds(), latencies[len(ids)/2].Round(10*time.Microsecond),
+		latencies[len(ids)*99/100].Round(10*time.Microsecond))
+	return nil
+}
+
+// each calls f for 0 … n-1, by as many workers as there are clients, and stops at the first error.
+func each(s settings, n int, f func(i int) error) (time.Duration, error) {
+	work := make(chan int)
+	errs := make(chan error, s.clients)
+	began := time.Now()
+	var wg sync.WaitGroup
+	for range s.clients {
+		wg.Go(func() {
+			for i := range work {
+				if err := f(i); err != nil {
+					errs <- err
+					return
+				}
+			}
+		})
+	}
+	var err error
+	for i := 0; i < n && err == nil; i++ {
+		select {
+		case work <- i:
+		case err = <-errs:
+		}
+	}
+	close(work)
+	wg.Wait()
+	if err == nil && len(errs) > 0 {
+		err = <-errs
+	}
+	return time.Since(began), err
+}
