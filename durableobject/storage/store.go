@@ -1,0 +1,56 @@
+package storage
+
+import (
+	"log/slog"
+	"sync"
+	"sync/atomic"
+
+	"github.com/cockroachdb/pebble/v2"
+)
+
+// Store holds the objects of one host. Its methods may be called from any goroutine.
+type Store struct {
+	db     *pebble.DB
+	dir    string
+	log    *slog.Logger
+	limits Limits
+	hostID string
+
+	fault     atomic.Pointer[error] // why the store is broken; nil while it is not
+	broken    chan struct{}         // closed when fault is set
+	commits   chan *Commit          // applied, sync not yet waited for
+	completed chan struct{}         // closed when complete returned
+	epoch     atomic.Uint64
+	// epochMu serializes SetEpoch. Lock order: epochMu, mu.
+	epochMu sync.Mutex
+
+	onAlarm atomic.Pointer[func(DueAlarm)]
+	// alarmMu guards the read, change and write of an object's alarm, by a hash of its ID: the object's own flush
+	// and package alarm both change it.
+	alarmMu [64]sync.Mutex
+
+	// mu guards closed, and keeps db open while it is read-locked.
+	mu     sync.RWMutex
+	closed bool
+}
+
+// HostID returns the store's identity: 32 hex digits, random, made with the store.
+func (s *Store) HostID() string { return s.hostID }
+
+// Broken is closed when a sync failed. The process should end then and be started again: see the package
+// documentation.
+func (s *Store) Broken() <-chan struct{} { return s.broken }
+
+// Err returns why the store is broken or closed, or nil.
+func (s *Store) Err() error {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return s.usableLocked()
+}
+
+func (s *Store) usableLocked() error {
+	if s.closed {
+		return ErrClosed
+	}
+	return s.brokenErr()
+}
