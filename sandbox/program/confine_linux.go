@@ -1,0 +1,79 @@
+package program
+
+import (
+	"bytes"
+	"fmt"
+	"math"
+	"os"
+	"strconv"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// baseData is the size of the process's private writable memory before the first program.
+var baseData atomic.Uint64
+
+// confine gives up for good what no program needs. The number of processes is not limited: the kernel
+// counts all threads of the user, and the Go runtime dies when it may not start one. A program has no way
+// to start a process; no_new_privs keeps one from gaining anything by it.
+func confine() error {
+	for _, l := range []struct {
+		name     string
+		resource int
+		max      uint64
+	}{
+		{"core size", unix.RLIMIT_CORE, 0},
+		{"file size", unix.RLIMIT_FSIZE, 0},
+		{"open files", unix.RLIMIT_NOFILE, 16},
+		{"locked memory", unix.RLIMIT_MEMLOCK, 0},
+	} {
+		if err := unix.Setrlimit(l.resource, &unix.Rlimit{Cur: l.max, Max: l.max}); err != nil {
+			return fmt.Errorf("limit %s: %w", l.name, err)
+		}
+	}
+	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
+		return fmt.Errorf("give up new privileges: %w", err)
+	}
+	base, err := dataBytes()
+	if err != nil {
+		return fmt.Errorf("measure memory: %w", err)
+	}
+	baseData.Store(base)
+	return nil
+}
+
+// dataBytes reads what RLIMIT_DATA counts.
+func dataBytes() (uint64, error) {
+	b, err := os.ReadFile("/proc/self/statm")
+	if err != nil {
+		return 0, err
+	}
+	fields := bytes.Fields(b)
+	if len(fields) < 6 {
+		return 0, fmt.Errorf("statm has %d fields", len(fields))
+	}
+	pages, err := strconv.ParseUint(string(fields[5]), 10, 64)
+	return pages * uint64(os.Getpagesize()), err
+}
+
+// armData bounds private writable memory beyond what the process had at its start. Not the address space,
+// of which the Go runtime reserves far more than it uses.
+func armData(bytes uint64) {
+	setSoft(unix.RLIMIT_DATA, baseData.Load()+bytes)
+}
+
+// armCPU has the kernel end the process when its processor time is a second beyond limit. Only the soft
+// limit moves, since a hard one could not be raised for the next program.
+func armCPU(limit time.Duration) {
+	setSoft(unix.RLIMIT_CPU, uint64(math.Ceil(limit.Seconds()))+1)
+}
+
+func setSoft(resource int, limit uint64) {
+	var l unix.Rlimit
+	if unix.Getrlimit(resource, &l) == nil {
+		l.Cur = min(limit, l.Max)
+		_ = unix.Setrlimit(resource, &l)
+	}
+}

@@ -1,0 +1,14 @@
+// Package program is the body of a sandbox's child process: it runs untrusted programs, one at a time,
+// each on a JavaScript runtime of its own.
+//
+// The child protects its parent and its neighbours, not itself: before it takes a program it gives up
+// what it does not need (files, core dumps, privileges to gain, memory beyond the program's limit), and
+// while one runs a watch measures processor time and memory. Whoever passes a limit, or may have harmed
+// the process, ends with it. A program that ended well leaves a child that may run another one.
+//
+// What it does not do: it does not measure the wall clock and cannot be relied on to end; both are the
+// parent's (package pool). Nothing that it says is trusted there.
+//
+// Goroutines: Main's own runs all JavaScript. One reads frames, one watches; both live as long as the
+// process and share only the inbox and the output, which has a lock.
+package program

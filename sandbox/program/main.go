@@ -1,0 +1,127 @@
+package program
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"runtime/debug"
+	"time"
+
+	sandboxpb "github.com/tandem-do/tandem/proto/sandbox/v1"
+	"github.com/tandem-do/tandem/sandbox/frame"
+)
+
+const (
+	// maxFrameBytes is the longest frame that a child takes: code or a tool's result.
+	maxFrameBytes = 64 << 20
+	// maxStackBytes is how deep the goroutine's stack may grow, in the engine's parser for instance. Beyond
+	// it the process ends, which the parent reports as a program that is nested too deeply.
+	maxStackBytes = 64 << 20
+	// retireHeapBytes is the size of the heap after a program beyond which a child ends rather than run
+	// another one in what is left.
+	retireHeapBytes = 48 << 20
+	// retireRuns is how many programs a child runs at most.
+	retireRuns = 1000
+)
+
+// inboxFrames is more than the results that can be outstanding, so that the reader is never held up.
+const inboxFrames = 1024
+
+// Exit codes of Main.
+const (
+	exitOK       = 0
+	exitProtocol = 3
+	exitSetUp    = 4
+)
+
+// Main is the body of a child process: it reads programs from in, one at a time, runs each on a runtime
+// of its own, and answers on out. It returns the exit code. The process must be the program's alone:
+// Main changes its resource limits, memory settings and time zone for good, and ends it without returning
+// when in ends, when a program passes a limit, and when the engine is beyond help. Files other than in and
+// out are closed by its caller.
+func Main(in io.Reader, out io.Writer) int {
+	time.Local = time.UTC
+	debug.SetMaxStack(maxStackBytes)
+	debug.SetTraceback("none")
+	p := &process{out: &output{w: out}, inbox: make(chan frame.Message, inboxFrames)}
+	first, err := newIsolate()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return exitSetUp
+	}
+	if err := confine(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return exitSetUp
+	}
+	p.watch = newWatch(p.out)
+	go p.watch.loop()
+	go p.read(in)
+	p.out.send(&frame.Ready{Version: frame.Version})
+	return p.serve(first)
+}
+
+// process is a child.
+type process struct {
+	inbox chan frame.Message
+	out   *output
+	watch *watch
+}
+
+// read passes frames on. It ends the process when the parent has gone, whatever the program is doing.
+func (p *process) read(in io.Reader) {
+	r := frame.NewReader(in, maxFrameBytes)
+	for {
+		m, err := r.Next()
+		if err == io.EOF {
+			os.Exit(exitOK)
+		}
+		if err != nil {
+			os.Exit(exitProtocol)
+		}
+		p.inbox <- m
+	}
+}
+
+// serve runs programs until one ends that leaves the process in doubt.
+func (p *process) serve(next *isolate) int {
+	for range retireRuns {
+		var start *frame.Start
+		for start == nil {
+			// A result may be left over from the program before.
+			start, _ = (<-p.inbox).(*frame.Start)
+		}
+		done := p.runProgram(next, start)
+		retire := !done.Reusable || heapBytes() > retireHeapBytes
+		done.Reusable = !retire
+		p.out.send(done)
+		if retire {
+			return exitOK
+		}
+		var err error
+		if next, err = newIsolate(); err != nil {
+			return exitSetUp
+		}
+	}
+	return exitOK
+}
+
+// runProgram runs one program between the start and the end of the watch.
+func (p *process) runProgram(i *isolate, start *frame.Start) *frame.Done {
+	p.out.begin(start.Limits.ResultBytes)
+	p.watch.begin(start.Limits)
+	done := func() (done *frame.Done) {
+		defer func() {
+			if r := recover(); r != nil {
+				done = &frame.Done{
+					Outcome: sandboxpb.Outcome_OUTCOME_CRASHED,
+					Error:   "the JavaScript engine failed on this program",
+				}
+				fmt.Fprintln(os.Stderr, "engine panic:", r)
+			}
+		}()
+		e := &execution{isolate: i, run: start.Run, limits: start.Limits, inbox: p.inbox, out: p.out}
+		return e.execute(start.Code)
+	}()
+	done.CPU = p.watch.end()
+	return done
+}
