@@ -41,46 +41,69 @@ type AlarmInfo struct {
 // storage operations and gives it away while it waits in Await, in a stub's call, or in a response's
 // Flush. What leaves the object (replies, errors, calls, flushed bytes) waits until the writes made before
 // it are on disk.
-type State struct{}
-
-// ID returns the object's ID.
-func (s *State) ID() objectid.ID { panic("not built yet") }
-
-// Name returns the name that the object is addressed by, and whether it has one.
-func (s *State) Name() (string, bool) { panic("not built yet") }
-
-// Storage returns the object's storage.
-func (s *State) Storage() *storage.Object { panic("not built yet") }
-
-// Namespace returns the binding of another class by its unique key. Its stubs' calls must be made in a turn or
-// in Await; they wait on the output gate first and give the turn away until the reply is there.
-func (s *State) Namespace(uniqueKey string) *binding.Namespace { panic("not built yet") }
-
-// Props returns what the event's caller handed over, or nil.
-func (s *State) Props(ctx context.Context) []byte { panic("not built yet") }
-
-// Await gives the turn away while fn runs, so that other events are delivered, and takes a new one before it
-// returns fn's error. fn must not touch the instance's fields or storage, except within Enter.
-func (s *State) Await(ctx context.Context, fn func(context.Context) error) error {
-	panic("not built yet")
+//
+// Its methods may be called from any goroutine. Those that take a context want one that was handed to the
+// instance, or one derived from it: that is how they know which turn they are in.
+type State struct {
+	actor *Actor
 }
 
-// Enter runs fn in a turn of its own. It is for code that runs outside one: within Await, WaitUntil, or on a
-// library's goroutine. It fails when the object is broken or ctx ends before the turn comes.
+// ID returns the object's ID.
+func (s *State) ID() objectid.ID { return s.actor.id }
+
+// Name returns the name that the object is addressed by, and whether it has one.
+func (s *State) Name() (string, bool) {
+	a := s.actor
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.name, a.hasName
+}
+
+// Storage returns the object's storage.
+func (s *State) Storage() *storage.Object { return s.actor.storage }
+
+// Namespace returns the binding of another class by its unique key. Its stubs' calls wait on the output gate
+// first; in a turn, they give it away until the reply is there. They are for code of this object only.
+func (s *State) Namespace(uniqueKey string) *binding.Namespace {
+	return binding.NewNamespace(uniqueKey, outgoing{s.actor})
+}
+
+// Props returns what the event's caller handed over, or nil.
+func (s *State) Props(ctx context.Context) []byte {
+	if t := s.actor.turnOf(ctx); t != nil {
+		return t.props
+	}
+	return nil
+}
+
+// Await gives the turn away while fn runs, so that other events are delivered, and takes a new one before it
+// returns fn's error. fn runs once what was written before is on disk; it must not touch the instance's fields or
+// storage, except within Enter. Outside a turn, Await only runs fn. When the object broke meanwhile, the error says
+// why, and storage is no longer accessible: return.
+func (s *State) Await(ctx context.Context, fn func(context.Context) error) error {
+	return s.actor.leave(ctx, fn)
+}
+
+// Enter runs fn in a turn of its own and returns its error. It is for code that runs outside one: within Await,
+// WaitUntil, or on a library's goroutine. It fails, without running fn, when the object is broken or evicted, when ctx
+// ends before the turn comes, and with ErrInTurn within a turn. A critical section that ctx was handed to counts: its
+// own code may enter, all other must wait until it is over.
 func (s *State) Enter(ctx context.Context, fn func(context.Context) error) error {
-	panic("not built yet")
+	return s.actor.enter(ctx, fn)
 }
 
 // WaitUntil runs fn on a goroutine of its own, outside any turn, and keeps the object from eviction until it
-// returns. Its context ends when the object breaks or the host has drained. An error is logged.
-func (s *State) WaitUntil(fn func(context.Context) error) { panic("not built yet") }
+// returns. It starts at the end of the present turn, once what was written before is on disk. Its context ends when
+// the object breaks or the host has drained. An error is logged. On an object that is broken it does nothing.
+func (s *State) WaitUntil(fn func(context.Context) error) { s.actor.background(fn) }
 
 // BlockConcurrencyWhile runs fn while no other event is delivered, even where fn waits, for at most 30 s. An
-// error of fn breaks the object.
+// error of fn breaks the object, as does a longer time. Within fn use the context that it is handed. Call it in a turn;
+// it may be nested.
 func (s *State) BlockConcurrencyWhile(ctx context.Context, fn func(context.Context) error) error {
-	panic("not built yet")
+	return s.actor.block(ctx, fn)
 }
 
 // Abort breaks the object: what runs and waits fails with reason, writes not yet committed are lost, and the
 // next event gets a new instance.
-func (s *State) Abort(reason error) { panic("not built yet") }
+func (s *State) Abort(reason error) { s.actor.Break(ReasonAborted, abortError(reason)) }

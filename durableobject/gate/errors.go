@@ -43,9 +43,9 @@ func errCommitTimeout() *sidecar.Error {
 	}
 }
 
-// errCommitFailed is how an output gate breaks when a commit fails. An error that was made for the caller, such as a
+// CommitFailed returns how an output gate breaks when a commit fails. An error that was made for the caller, such as a
 // constraint that the object's own data violates, keeps its text; any other is hidden behind a general one.
-func errCommitFailed(cause error) *sidecar.Error {
+func CommitFailed(cause error) *sidecar.Error {
 	var known *sidecar.Error
 	if errors.As(cause, &known) {
 		e := *known

@@ -83,7 +83,7 @@ func (g *OutputGate) waitFor(ctx context.Context, c Commit, since time.Time) err
 // since. It returns what whoever waited for c is told.
 func (g *OutputGate) settle(c Commit) error {
 	if err := c.Err(); err != nil {
-		return g.Break(errCommitFailed(err))
+		return g.Break(CommitFailed(err))
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()

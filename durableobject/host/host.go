@@ -2,12 +2,23 @@ package host
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"log/slog"
 	"net"
+	"sync/atomic"
 
 	"google.golang.org/grpc"
 
 	"github.com/tandem-do/tandem/durableobject"
+	"github.com/tandem-do/tandem/durableobject/actor"
+	"github.com/tandem-do/tandem/durableobject/alarm"
+	"github.com/tandem-do/tandem/durableobject/storage"
+	"github.com/tandem-do/tandem/proto/objectid"
+	routerpb "github.com/tandem-do/tandem/proto/router/v1"
+	"github.com/tandem-do/tandem/proto/sidecar"
+	"github.com/tandem-do/tandem/proto/telemetry"
+	"github.com/tandem-do/tandem/runtime/binding"
 )
 
 // Options say how a host runs.
@@ -24,11 +35,139 @@ type Options struct {
 	Worker string
 	// Classes are the Go classes that the host runs.
 	Classes []durableobject.Class
+	// MaxWaiting is how many events may wait for one object; zero means 10,000.
+	MaxWaiting int
 	// Reflection serves gRPC reflection, for development.
 	Reflection bool
 	// Log takes the host's log; nil discards it.
 	Log *slog.Logger
 }
 
-// Serve runs a host until ctx ends, then drains it: turns that run are finished, new calls are refused.
-func Serve(ctx context.Context, o Options) error { panic("not built yet") }
+// Validate says all that is wrong with the options.
+func (o Options) Validate() error {
+	var errs []error
+	require := func(ok bool, what string) {
+		if !ok {
+			errs = append(errs, errors.New(what))
+		}
+	}
+	require(o.Worker != "", "worker is empty")
+	require(o.Router != nil, "router connection is missing")
+	require(len(o.Classes) > 0, "no classes")
+	require(o.MaxWaiting >= 0, "max waiting is negative")
+	seen := map[string]bool{}
+	for _, c := range o.Classes {
+		errs = append(errs, c.Validate())
+		require(!seen[c.Name], fmt.Sprintf("class %q is given twice", c.Name))
+		seen[c.Name] = true
+	}
+	if err := errors.Join(errs...); err != nil {
+		return fmt.Errorf("host options: %w", err)
+	}
+	return nil
+}
+
+// Host runs the objects of one store. Make it with New, tell it the epoch by Run, and Close it.
+type Host struct {
+	log     *slog.Logger
+	store   *storage.Store
+	classes map[string]*class
+	table   table
+	shared  actor.Shared
+
+	members   routerpb.RouterServiceClient
+	address   string
+	router    *binding.Router
+	scheduler *alarm.Scheduler
+
+	// lifetime is the context of what WaitUntil runs; end ends it.
+	lifetime context.Context
+	end      context.CancelCauseFunc
+
+	// draining is true once no call from outside is taken.
+	draining atomic.Bool
+	// epoch is what every call must carry; zero until the router has granted one.
+	epoch atomic.Uint64
+	// running counts events and background work.
+	running gauge
+}
+
+// New returns a host for an open store, which stays the caller's to close, after the host. It neither listens nor joins
+// yet, and takes calls once Run has joined. Alarms that are due begin to run.
+func New(o Options, store *storage.Store) (*Host, error) {
+	if err := o.Validate(); err != nil {
+		return nil, err
+	}
+	h := &Host{
+		log: o.Log, store: store, classes: map[string]*class{}, address: o.Address,
+		members: routerpb.NewRouterServiceClient(o.Router), running: newGauge(),
+	}
+	if h.log == nil {
+		h.log = slog.New(slog.DiscardHandler)
+	}
+	for _, c := range o.Classes {
+		key := o.Worker + "-" + c.Name
+		h.classes[key] = &class{namespace: key, ids: objectid.NewNamespace(key), actors: c.ActorClass()}
+	}
+	h.lifetime, h.end = context.WithCancelCause(detached())
+	h.router = binding.NewRouter(binding.RouterOptions{
+		Client: h.members, LocalHostID: store.HostID(), Local: local{h},
+	})
+	h.shared = actor.Shared{
+		Store: store, Caller: h.router, Lifetime: h.lifetime,
+		MaxWaiting: o.MaxWaiting, Log: h.log, Hooks: h.hooks(),
+	}
+	h.table.shared = &h.shared
+	scheduler, err := alarm.New(alarm.Options{Store: store, Deliver: h.deliverAlarm, Log: h.log})
+	if err != nil {
+		h.end(nil)
+		return nil, errors.Join(fmt.Errorf("start alarms: %w", err), h.router.Close())
+	}
+	h.scheduler = scheduler
+	return h, nil
+}
+
+// detached returns the one context of this process that has no parent: what objects do in the background belongs to no
+// call, and outlives the host's own context until it has drained.
+func detached() context.Context { return context.Background() }
+
+// hooks returns how actors report: each event takes its place in its object's queue, and waits at gates are spans.
+func (h *Host) hooks() actor.Hooks {
+	wait := func(name string) func(context.Context) func(error) {
+		return func(ctx context.Context) func(error) {
+			_, span := telemetry.Start(ctx, name)
+			if !span.Sampled() {
+				return nil
+			}
+			return span.End
+		}
+	}
+	return actor.Hooks{
+		Queued: sidecar.Entered,
+		Background: func() func() {
+			h.running.enter()
+			return h.running.leave
+		},
+		InputWait:  wait(telemetry.SpanInputGateLockWait),
+		OutputWait: wait(telemetry.SpanOutputGateLockWait),
+		Broken: func(a *actor.Actor, reason actor.BrokenReason, err error) {
+			if reason == actor.ReasonShutdown {
+				return
+			}
+			level := slog.LevelWarn
+			if reason == actor.ReasonOutputGate {
+				level = slog.LevelError
+			}
+			h.log.Log(h.lifetime, level, "object was reset", "namespace", a.Namespace(),
+				"object_id", a.ID().String(), "reason", reason.String(), "err", causes(err))
+		},
+	}
+}
+
+// causes returns an error for the log, with what is behind it: the text for callers may hide it.
+func causes(err error) string {
+	if cause := errors.Unwrap(err); cause != nil && cause.Error() != err.Error() {
+		return err.Error() + ": " + cause.Error()
+	}
+	return err.Error()
+}

@@ -1,0 +1,387 @@
+package actor
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/tandem-do/tandem/durableobject/gate"
+	"github.com/tandem-do/tandem/durableobject/storage"
+	"github.com/tandem-do/tandem/proto/objectid"
+	"github.com/tandem-do/tandem/proto/sidecar"
+)
+
+// Shared is what the actors of one host have in common. It must not change once actors use it.
+type Shared struct {
+	// Store holds the objects.
+	Store *storage.Store
+	// Caller takes the calls that objects make to others.
+	Caller sidecar.Caller
+	// Lifetime is the context of what WaitUntil runs: it ends when the host has drained.
+	Lifetime context.Context
+	// MaxWaiting is how many events may wait for one object; zero means gate.DefaultMaxWaiting.
+	MaxWaiting int
+	// Log takes what actors have to say; never nil.
+	Log *slog.Logger
+	// Hooks observe.
+	Hooks Hooks
+}
+
+// Hooks are how actors tell their host what happens. A nil func does nothing.
+type Hooks struct {
+	// Queued is called when an event has its place in the object's queue: those that come later get their turns later.
+	// It may be called more than once for an event.
+	Queued func(ctx context.Context)
+	// InputWait and OutputWait are called when an event begins to wait at a gate, and what they return when the
+	// waiting is over.
+	InputWait, OutputWait func(ctx context.Context) (done func(err error))
+	// Background is called when WaitUntil was given work, and what it returns when that is done. It must not block. It
+	// is not called any more once the actor is broken.
+	Background func() (done func())
+	// Broken is called once for each actor that breaks, but not for evictions.
+	Broken func(a *Actor, reason BrokenReason, err error)
+}
+
+// Options say which object an actor is for.
+type Options struct {
+	// Shared is the host's.
+	Shared *Shared
+	// Class makes its instance.
+	Class Class
+	// Namespace is the unique key of the class, ID the object within it.
+	Namespace string
+	ID        objectid.ID
+	// Name is the name the ID was derived from; HasName tells "" from none.
+	Name    string
+	HasName bool
+	// Previous is the last commit of the actor before this one, if it may still be under way: what this one has
+	// read rests on it.
+	Previous *storage.Commit
+}
+
+// Actor is one live object. Make it with New; it runs no event after it broke or was evicted.
+type Actor struct {
+	shared    *Shared
+	class     Class
+	namespace string
+	id        objectid.ID
+	storage   *storage.Object
+	state     State
+	in        gate.InputGate
+	out       gate.OutputGate
+
+	// instance is nil until the first event. Whoever holds the turn may use it.
+	instance Instance
+
+	// mu guards all that follows. It is not held while anything waits or user code runs.
+	mu sync.Mutex
+	// name is the object's name, once an event has brought it or an alarm restored it.
+	name    string
+	hasName bool
+	// reason and err say why the actor is broken.
+	reason BrokenReason
+	err    error
+	// inTurns is true while somebody has the turn; starting are what WaitUntil was given meanwhile.
+	inTurns  bool
+	starting []func()
+	// running links the events and background work under way; active counts them.
+	running *turn
+	active  int
+	// lastActive is when active last became zero.
+	lastActive time.Time
+}
+
+// New makes an actor. It is cheap and reads nothing: the instance is made before the first event. There may be one
+// actor of an object at a time that is neither broken nor evicted.
+func New(o Options) *Actor {
+	a := &Actor{
+		shared: o.Shared, class: o.Class, namespace: o.Namespace, id: o.ID, name: o.Name, hasName: o.HasName,
+		lastActive: time.Now(),
+	}
+	a.state.actor = a
+	a.in.MaxWaiting = o.Shared.MaxWaiting
+	a.in.Hooks = gate.Hooks{Wait: a.queued, Broken: a.inputBroken}
+	a.out.Hooks = gate.Hooks{Wait: o.Shared.Hooks.OutputWait, Broken: a.outputBroken}
+	a.storage = o.Shared.Store.Object(o.Namespace, o.ID, storage.Hooks{
+		InTurn: a.inTurn, CriticalSection: a.section, Await: a.leave,
+	})
+	if o.HasName {
+		a.storage.SetName(o.Name)
+	}
+	if o.Previous != nil {
+		a.out.Lock(o.Previous)
+	}
+	return a
+}
+
+// ID returns the object's ID.
+func (a *Actor) ID() objectid.ID { return a.id }
+
+// Namespace returns the unique key of the object's class.
+func (a *Actor) Namespace() string { return a.namespace }
+
+// Last returns the actor's last commit, or nil.
+func (a *Actor) Last() *storage.Commit { return a.storage.Last() }
+
+// SetName tells the name by which an event addressed the object, if the actor did not know it yet.
+func (a *Actor) SetName(name string) {
+	a.mu.Lock()
+	known := a.hasName
+	if !known && len(name) <= objectid.MaxNameBytes {
+		a.name, a.hasName = name, true
+	}
+	a.mu.Unlock()
+	if !known {
+		a.storage.SetName(name)
+	}
+}
+
+// Reason returns why the actor is broken, or NotBroken.
+func (a *Actor) Reason() BrokenReason {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.reason
+}
+
+// Active returns how many events and how much background work are under way or wait.
+func (a *Actor) Active() int {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.active
+}
+
+// Evict ends the actor if it has had nothing to do for at least idle. Otherwise it says after what time to ask again.
+func (a *Actor) Evict(idle time.Duration) (evicted bool, again time.Duration) {
+	settled := true // an unconfirmed write may be under way still
+	if c := a.storage.Last(); c != nil {
+		select {
+		case <-c.Done():
+		default:
+			settled = false
+		}
+	}
+	a.mu.Lock()
+	rest := idle - time.Since(a.lastActive)
+	switch {
+	case a.reason != NotBroken:
+		a.mu.Unlock()
+		return true, 0
+	case a.active > 0 || !settled:
+		a.mu.Unlock()
+		return false, idle
+	case rest > 0:
+		a.mu.Unlock()
+		return false, rest
+	}
+	a.reason, a.err = ReasonIdle, ErrNotLive
+	a.mu.Unlock()
+	a.close(ErrNotLive)
+	return true, 0
+}
+
+// Break breaks the actor: what runs and waits fails with err.
+func (a *Actor) Break(reason BrokenReason, err error) {
+	a.mu.Lock()
+	if a.reason != NotBroken {
+		a.mu.Unlock()
+		return
+	}
+	a.reason, a.err = reason, err
+	for t := a.running; t != nil; t = t.next {
+		t.cancel(err)
+	}
+	starting := a.starting
+	a.starting = nil
+	a.mu.Unlock()
+	a.close(err)
+	for _, start := range starting {
+		start() // it finds its context ended
+	}
+	if a.shared.Hooks.Broken != nil {
+		a.shared.Hooks.Broken(a, reason, err)
+	}
+}
+
+// close shuts what the actor's code could still reach.
+func (a *Actor) close(err error) {
+	a.storage.Close()
+	a.in.Break(err)
+	a.out.Break(err)
+}
+
+// queued is called when code waits for a turn.
+func (a *Actor) queued(ctx context.Context) func(error) {
+	if a.shared.Hooks.Queued != nil {
+		a.shared.Hooks.Queued(ctx)
+	}
+	if a.shared.Hooks.InputWait == nil {
+		return nil
+	}
+	return a.shared.Hooks.InputWait(ctx)
+}
+
+func (a *Actor) inputBroken(err error)  { a.Break(ReasonInputGate, err) }
+func (a *Actor) outputBroken(err error) { a.Break(ReasonOutputGate, err) }
+
+// failure returns why the actor is broken, or nil.
+func (a *Actor) failure() error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.err
+}
+
+// enlist makes t, whose lifetime is ctx, part of what is under way, and has it end when the actor breaks.
+func (a *Actor) enlist(ctx context.Context, t *turn) error {
+	t.Context, t.cancel = context.WithCancelCause(ctx)
+	a.mu.Lock()
+	if a.reason != NotBroken {
+		err := a.err
+		a.mu.Unlock()
+		t.cancel(err)
+		return err
+	}
+	a.active++
+	if t.background && a.shared.Hooks.Background != nil {
+		t.finished = a.shared.Hooks.Background() // under mu, so that none begins once the host has broken its actors
+	}
+	if t.next = a.running; t.next != nil {
+		t.next.prev = t
+	}
+	a.running = t
+	a.mu.Unlock()
+	return nil
+}
+
+// delist ends what enlist began.
+func (a *Actor) delist(t *turn) {
+	a.mu.Lock()
+	if t.prev == nil {
+		a.running = t.next
+	} else {
+		t.prev.next = t.next
+	}
+	if t.next != nil {
+		t.next.prev = t.prev
+	}
+	t.prev, t.next = nil, nil
+	if a.active--; a.active == 0 {
+		a.lastActive = time.Now()
+	}
+	a.mu.Unlock()
+	t.cancel(nil)
+	if t.finished != nil {
+		t.finished()
+	}
+}
+
+// beginTurn notes that somebody has the turn.
+func (a *Actor) beginTurn() {
+	a.mu.Lock()
+	a.inTurns = true
+	a.mu.Unlock()
+}
+
+// endTurn starts what was left to WaitUntil in the turn that ends, now that its writes are on their way.
+func (a *Actor) endTurn() {
+	a.mu.Lock()
+	a.inTurns = false
+	starting := a.starting
+	a.starting = nil
+	a.mu.Unlock()
+	for _, start := range starting {
+		start()
+	}
+}
+
+// Fetch handles a request. Errors are *sidecar.Error, or ErrNotLive.
+func (a *Actor) Fetch(ctx context.Context, props []byte, w http.ResponseWriter, r *http.Request) error {
+	body, err := readSmall(r.Body, r.ContentLength)
+	if err != nil {
+		return &sidecar.Error{Reason: sidecar.ReasonDisconnected, Message: "Network connection lost.", Cause: err}
+	}
+	out := &responseWriter{actor: a, w: w}
+	err = a.run(ctx, props, func(t *turn) error {
+		r = r.WithContext(t)
+		r.Body = &gatedBody{ReadCloser: body, actor: a, ctx: t}
+		out.ctx = t
+		return a.instance.Fetch(t, out, r)
+	})
+	if err != nil {
+		return err
+	}
+	return out.finish()
+}
+
+// Call runs a method. Errors are *sidecar.Error, or ErrNotLive.
+func (a *Actor) Call(ctx context.Context, props []byte, method string, args []byte) (value []byte, err error) {
+	err = a.run(ctx, props, func(t *turn) error {
+		var err error
+		value, err = a.instance.Call(t, method, args)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return value, nil
+}
+
+// run runs one event and lets its outcome leave when the writes before it are on disk. It is, with leave, the only way
+// out of the object.
+func (a *Actor) run(ctx context.Context, props []byte, fn func(*turn) error) error {
+	t := &turn{actor: a, props: props}
+	if err := a.enlist(ctx, t); err != nil {
+		return ErrNotLive
+	}
+	defer a.delist(t)
+	if err := a.take(t); err != nil {
+		return refused(t, err)
+	}
+	if a.shared.Hooks.Queued != nil {
+		a.shared.Hooks.Queued(t)
+	}
+	err := a.protect(func() error {
+		if err := a.create(t); err != nil {
+			return err
+		}
+		return fn(t)
+	})
+	a.end(t)
+	if gated := a.out.Wait(t); gated != nil {
+		return refused(t, gated)
+	}
+	if err == nil {
+		return nil
+	}
+	if errors.Is(err, storage.ErrBroken) {
+		a.Break(ReasonOutputGate, gate.CommitFailed(err))
+	}
+	if broken := a.failure(); broken != nil {
+		return refused(t, broken)
+	}
+	return outward(t, err)
+}
+
+// create makes the instance if there is none yet. It is a critical section, so that other events wait until it is
+// there even if making it takes more than one turn.
+func (a *Actor) create(t *turn) error {
+	if a.instance != nil {
+		return nil
+	}
+	var instance Instance
+	err := a.section(t, func(ctx context.Context) error {
+		var err error
+		if instance, err = a.class.New(ctx, &a.state); err == nil && instance == nil {
+			err = errors.New("class made no instance")
+		}
+		return err
+	})
+	if err != nil {
+		a.Break(ReasonConstructor, gate.Reset(err))
+		return err
+	}
+	a.instance = instance
+	return nil
+}

@@ -1,0 +1,61 @@
+package actor
+
+import (
+	"context"
+	"errors"
+
+	"github.com/tandem-do/tandem/durableobject/alarm"
+	"github.com/tandem-do/tandem/durableobject/storage"
+	"github.com/tandem-do/tandem/proto/sidecar"
+)
+
+// Alarm runs the handler of an alarm that is due, and returns what became of it once that is on disk. The error is for
+// the log and the span; it is ErrNotLive, with which the run belongs to a new actor, or a *sidecar.Error.
+func (a *Actor) Alarm(ctx context.Context, due storage.DueAlarm) (alarm.Outcome, error) {
+	stale, noHandler := false, false
+	err := a.run(ctx, nil, func(t *turn) error {
+		ok, err := a.storage.BeginAlarm(due)
+		if err != nil || !ok {
+			stale = err == nil
+			return err
+		}
+		err = a.instance.Alarm(t, AlarmInfo{
+			ScheduledTime: due.ScheduledTime, RetryCount: due.Retries, IsRetry: due.Retries > 0,
+		})
+		noHandler = errors.Is(err, ErrNoAlarmHandler)
+		if end := a.storage.EndAlarm(err == nil); end != nil && err == nil {
+			return end
+		}
+		return err
+	})
+	switch {
+	case errors.Is(err, ErrNotLive):
+		return alarm.Internal, err
+	case err == nil && stale:
+		return alarm.Stale, nil
+	case err == nil:
+		return alarm.OK, nil
+	case noHandler:
+		return alarm.NoHandler, err
+	}
+	return a.failedAlarm(ctx, err), err
+}
+
+// failedAlarm says whether a run that failed counts against the object's code. Like workerd: errors of the code,
+// aborts and limits do; faults of the system do not.
+func (a *Actor) failedAlarm(ctx context.Context, err error) alarm.Outcome {
+	switch a.Reason() {
+	case ReasonOutputGate:
+		return alarm.Internal
+	case ReasonShutdown:
+		return alarm.Interrupted
+	}
+	if cause := context.Cause(ctx); cause != nil && !errors.Is(cause, alarm.ErrTimeout) {
+		return alarm.Interrupted // the scheduler is closed
+	}
+	var e *sidecar.Error
+	if errors.As(err, &e) && e.Reason == sidecar.ReasonOverloaded {
+		return alarm.Internal // it never got its turn
+	}
+	return alarm.Failed
+}

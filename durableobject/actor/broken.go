@@ -1,0 +1,135 @@
+package actor
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+
+	"github.com/tandem-do/tandem/durableobject/gate"
+	"github.com/tandem-do/tandem/durableobject/storage"
+	"github.com/tandem-do/tandem/proto/sidecar"
+)
+
+// BrokenReason says why an actor runs no more events. Whatever the reason, the object itself is intact: the next
+// event for it gets a new actor.
+type BrokenReason int
+
+// The reasons.
+const (
+	// NotBroken is a live actor.
+	NotBroken BrokenReason = iota
+	// ReasonIdle: it had nothing to do for a while and was evicted.
+	ReasonIdle
+	// ReasonConstructor: its instance could not be made.
+	ReasonConstructor
+	// ReasonInputGate: a critical section failed or took too long.
+	ReasonInputGate
+	// ReasonOutputGate: a commit failed or took too long.
+	ReasonOutputGate
+	// ReasonAborted: its code called Abort.
+	ReasonAborted
+	// ReasonPanic: its code panicked.
+	ReasonPanic
+	// ReasonShutdown: its host stops.
+	ReasonShutdown
+)
+
+// String returns the reason in one word, for logs and spans.
+func (r BrokenReason) String() string {
+	switch r {
+	case NotBroken:
+		return "none"
+	case ReasonIdle:
+		return "idle"
+	case ReasonConstructor:
+		return "constructor"
+	case ReasonInputGate:
+		return "inputGate"
+	case ReasonOutputGate:
+		return "outputGate"
+	case ReasonAborted:
+		return "aborted"
+	case ReasonPanic:
+		return "panic"
+	case ReasonShutdown:
+		return "shutdown"
+	}
+	return fmt.Sprintf("BrokenReason(%d)", int(r))
+}
+
+var (
+	// ErrNotLive is returned by Actor's Fetch, Call and Alarm when the actor was broken or evicted before the event
+	// arrived: the event did not run, and belongs to a new actor.
+	ErrNotLive = errors.New("actor is not live")
+	// ErrNoTurn is returned by what needs a turn when ctx does not belong to one that is held: code in Await or
+	// WaitUntil, on a goroutine of its own, or with a context from outside a critical section.
+	ErrNoTurn = errors.New("object used outside its turn: use State.Enter, and the context that it hands over")
+	// ErrInTurn is returned by Enter when ctx belongs to a turn that is held: waiting for another one would never end.
+	ErrInTurn = errors.New("object entered from within its own turn")
+	// ErrNoAlarmHandler is returned by Instance.Alarm when the class handles no alarms. The alarm is dropped. Like
+	// workerd: outcome scriptNotFound.
+	ErrNoAlarmHandler = errors.New("class has no alarm handler")
+)
+
+// textAbort is what callers get of Abort without a reason. Like workerd.
+const textAbort = "Application called abort() to reset Durable Object."
+
+// textShutdown is what callers get of an event that a stopping host did not let finish.
+const textShutdown = "The Durable Object's host is shutting down."
+
+// abortError returns what callers get of Abort.
+func abortError(reason error) *sidecar.Error {
+	if reason == nil {
+		reason = errors.New(textAbort)
+	}
+	return gate.Reset(reason)
+}
+
+// ShutdownError returns how actors break when their host stops before they are done.
+func ShutdownError() *sidecar.Error {
+	return &sidecar.Error{Reason: sidecar.ReasonBroken, Message: textShutdown, Retryable: true, Reset: true}
+}
+
+// panicError returns what callers get of a panic. The reference is in the log, with the panic's text and stack.
+func panicError() *sidecar.Error {
+	return &sidecar.Error{
+		Reason: sidecar.ReasonBroken, Name: "Error", Message: "internal error; reference = " + rand.Text(), Reset: true,
+	}
+}
+
+// outward returns an error of a class's code as the object's caller sees it. Whatever its reason was, it is an
+// exception of this object: a stale epoch or a lost connection of a call further down must not be taken for one of
+// this call. Like workerd: an error keeps its name, text and properties, and is marked as remote.
+func outward(ctx context.Context, err error) *sidecar.Error {
+	e := &sidecar.Error{
+		Reason: sidecar.ReasonException, Name: "Error", Message: err.Error(), Remote: true, Cause: err,
+	}
+	var known *sidecar.Error
+	var fault *storage.Error
+	switch {
+	case errors.As(err, &known):
+		if known.Name != "" {
+			e.Name = known.Name
+		}
+		if known.Reason == sidecar.ReasonNoSuchMethod {
+			e.Reason = known.Reason
+		}
+		e.Retryable, e.Overloaded, e.Reset = known.Retryable, known.Overloaded, known.Reset
+	case errors.As(err, &fault):
+		e.Name = fault.Class
+	case ctx.Err() != nil && (errors.Is(err, ctx.Err()) || errors.Is(err, context.Cause(ctx))):
+		return sidecar.FromError(ctx.Err())
+	}
+	return e
+}
+
+// refused returns an error that is not the class's as the object's caller sees it: gates have made theirs for
+// callers, and else it is the end of the event's context.
+func refused(ctx context.Context, err error) *sidecar.Error {
+	var known *sidecar.Error
+	if !errors.As(err, &known) && ctx.Err() != nil {
+		err = ctx.Err() // and not its cause, which may be anything
+	}
+	return sidecar.FromError(err)
+}

@@ -1,0 +1,211 @@
+package host
+
+import (
+	"sync"
+	"time"
+
+	"github.com/tandem-do/tandem/durableobject/actor"
+	"github.com/tandem-do/tandem/durableobject/storage"
+	"github.com/tandem-do/tandem/proto/objectid"
+	"github.com/tandem-do/tandem/proto/sidecar"
+)
+
+const (
+	// IdleTimeout is how long an actor lives after its last activity. Like workerd: 10 s.
+	IdleTimeout = 10 * time.Second
+	// ExpiryTimeout is how long the entry of an evicted object stays in the table after its last activity. Like
+	// workerd: 70 s.
+	ExpiryTimeout = 70 * time.Second
+
+	shardCount = 64
+)
+
+// class is one class that the host runs.
+type class struct {
+	// namespace is its unique key, ids derives its IDs.
+	namespace string
+	ids       objectid.Namespace
+	actors    actor.Class
+}
+
+// tableKey names one object of this host.
+type tableKey struct {
+	class *class
+	id    objectid.ID
+}
+
+// table holds the entries of all objects that were active lately. It is in shards, so that calls for different objects
+// rarely meet at one mutex.
+type table struct {
+	shared *actor.Shared
+	shards [shardCount]shard
+}
+
+type shard struct {
+	// mu guards entries. It is taken before an entry's mu, never after.
+	mu      sync.Mutex
+	entries map[tableKey]*entry
+	// closed is true once no entry may be made.
+	closed bool
+}
+
+// entry is the place of one object in the table.
+type entry struct {
+	key   tableKey
+	shard *shard
+
+	// mu guards all that follows.
+	mu sync.Mutex
+	// actor is the live one, or nil after an eviction; a broken one stays until the next event.
+	actor *actor.Actor
+	// named is true once the actor was told the object's name.
+	named bool
+	// timer fires when the actor may be idle, or the entry expired.
+	timer *time.Timer
+	// evicted is when the actor was evicted.
+	evicted time.Time
+	// gone is true once the entry is no longer in the table.
+	gone bool
+}
+
+// target names the object of an event.
+type target struct {
+	id      objectid.ID
+	name    string
+	hasName bool
+}
+
+// actor returns the actor that takes the object's next event, making it if need be.
+func (t *table) actor(c *class, o target) (*actor.Actor, error) {
+	for {
+		e := t.entry(tableKey{class: c, id: o.id})
+		if e == nil {
+			return nil, actor.ShutdownError()
+		}
+		a, err := e.live(t.shared, o)
+		if a != nil || err != nil {
+			return a, err
+		}
+		// The entry expired between the two steps.
+	}
+}
+
+// entry returns the object's entry, making it if need be, or nil if the table is closed.
+func (t *table) entry(k tableKey) *entry {
+	s := &t.shards[k.id[len(k.id)-1]%shardCount]
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	e := s.entries[k]
+	if e == nil && !s.closed {
+		if s.entries == nil {
+			s.entries = map[tableKey]*entry{}
+		}
+		e = &entry{key: k, shard: s}
+		s.entries[k] = e
+	}
+	return e
+}
+
+// live returns the entry's actor, or nil if the entry has expired.
+func (e *entry) live(shared *actor.Shared, o target) (*actor.Actor, error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.gone {
+		return nil, nil
+	}
+	c := e.key.class
+	if o.hasName && !e.named && c.ids.FromName(o.name) != o.id {
+		return nil, &sidecar.Error{
+			Reason: sidecar.ReasonInvalid, Name: "TypeError", Message: "The object's name does not give its ID.",
+		}
+	}
+	if e.actor != nil && e.actor.Reason() == actor.NotBroken {
+		if o.hasName && !e.named {
+			e.actor.SetName(o.name)
+			e.named = true
+		}
+		return e.actor, nil
+	}
+	var previous *storage.Commit
+	if e.actor != nil {
+		previous = e.actor.Last()
+	}
+	e.actor = actor.New(actor.Options{
+		Shared: shared, Class: c.actors, Namespace: c.namespace, ID: o.id, Name: o.name, HasName: o.hasName,
+		Previous: previous,
+	})
+	e.named = o.hasName
+	if e.timer == nil {
+		e.timer = time.AfterFunc(IdleTimeout, e.check)
+	} else {
+		e.timer.Reset(IdleTimeout)
+	}
+	return e.actor, nil
+}
+
+// check is called when the timer fires: it evicts the actor, removes the entry, or waits on. The timer is not touched
+// by events; the actor knows when it was last active.
+func (e *entry) check() {
+	e.shard.mu.Lock()
+	defer e.shard.mu.Unlock()
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	switch {
+	case e.gone:
+	case e.actor != nil:
+		evicted, again := e.actor.Evict(IdleTimeout)
+		if !evicted {
+			e.timer.Reset(again)
+			return
+		}
+		e.actor, e.evicted = nil, time.Now()
+		e.timer.Reset(ExpiryTimeout - IdleTimeout)
+	case time.Since(e.evicted) < ExpiryTimeout-IdleTimeout:
+		// An actor came and went since the timer was set.
+		e.timer.Reset(ExpiryTimeout - IdleTimeout - time.Since(e.evicted))
+	default:
+		e.gone = true
+		delete(e.shard.entries, e.key)
+	}
+}
+
+// close breaks all actors and empties the table.
+func (t *table) close(reason actor.BrokenReason, err error) {
+	for i := range t.shards {
+		s := &t.shards[i]
+		s.mu.Lock()
+		entries := s.entries
+		s.entries, s.closed = nil, true
+		s.mu.Unlock()
+		for _, e := range entries {
+			e.mu.Lock()
+			a := e.actor
+			e.gone = true
+			if e.timer != nil {
+				e.timer.Stop()
+			}
+			e.mu.Unlock()
+			if a != nil {
+				a.Break(reason, err)
+			}
+		}
+	}
+}
+
+// size returns how many entries there are, and how many of them have an actor.
+func (t *table) size() (entries, actors int) {
+	for i := range t.shards {
+		s := &t.shards[i]
+		s.mu.Lock()
+		for _, e := range s.entries {
+			entries++
+			e.mu.Lock()
+			if e.actor != nil {
+				actors++
+			}
+			e.mu.Unlock()
+		}
+		s.mu.Unlock()
+	}
+	return entries, actors
+}
