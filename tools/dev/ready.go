@@ -16,7 +16,7 @@ import (
 
 // Ready is what the ready file says, as JSON.
 type Ready struct {
-	// MCPURL is the MCP endpoint, APIURL the prefix of /policies.
+	// MCPURL is the MCP endpoint, APIURL the origin of /api.
 	MCPURL string `json:"mcp_url"`
 	APIURL string `json:"api_url"`
 	// AuthURL is the authorization server's origin, DashboardURL the trace store's.
@@ -36,7 +36,7 @@ type Ready struct {
 func (s *stack) describe(pids map[string]int) Ready {
 	l := s.listeners
 	return Ready{
-		MCPURL: s.mcpURL(), APIURL: l.worker.url() + "/api", AuthURL: l.auth.url(), DashboardURL: l.dashboard.url(),
+		MCPURL: s.mcpURL(), APIURL: l.worker.url(), AuthURL: l.auth.url(), DashboardURL: l.dashboard.url(),
 		OTLPEndpoint: l.otlp.url(), StateDir: s.state, Pid: os.Getpid(), Pids: maps.Clone(pids),
 	}
 }
@@ -86,7 +86,7 @@ func printReady(out io.Writer, r Ready, took time.Duration) error {
 	fmt.Fprintln(w)
 	for _, row := range [][2]string{
 		{"MCP endpoint", r.MCPURL},
-		{"API", r.APIURL + "/policies"},
+		{"API", r.APIURL + "/api/policies"},
 		{"Sign-in", r.AuthURL},
 		{"Dashboard", r.DashboardURL},
 		{"OTLP/gRPC", r.OTLPEndpoint},

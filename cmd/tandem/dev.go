@@ -1,0 +1,88 @@
+package main
+
+import (
+	"os/signal"
+	"syscall"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/tandem-do/tandem/tools/dev"
+)
+
+// defaultStateDir is where `tandem dev` keeps its state.
+const defaultStateDir = ".tandem"
+
+// newDev returns `tandem dev`.
+func newDev(sys system) *cobra.Command {
+	o := dev.Options{
+		StateDir: defaultStateDir, Port: 8787, DashboardPort: 8788, AuthPort: 8789,
+		Color: sys.color, Stdout: sys.stdout, Stderr: sys.stderr,
+	}
+	var timeouts durations
+	var show bool
+	cmd := &cobra.Command{
+		Use:   "dev",
+		Short: "Run a whole stack on this machine, for development",
+		Long: `Run the MCP application on this machine: router, object host, worker, sandbox, authorization
+server and trace store, each a process of its own, on loopback only. Ctrl-C drains, a second kills.
+
+` + exitTable,
+		Example: `  tandem dev
+  tandem dev --ephemeral --port 0 --dashboard-port 0 --auth-port 0 --ready-file ready.json`,
+		Args: noArguments,
+	}
+	fs := cmd.Flags()
+	fs.SortFlags = false
+	addDevFlags(fs, &o)
+	timeouts.add(cmd)
+	addRatioFlag(fs, &o.TraceRatio)
+	fs.Var(levelValue{&o.LogLevel}, "log-level", "debug, info, warn or error")
+	fs.BoolVar(&show, "print-config", false, "print the outcome of flags and environment, and exit")
+	cmd.RunE = func(*cobra.Command, []string) error {
+		if err := applyEnv(fs, sys.lookup); err != nil {
+			return err
+		}
+		if show {
+			return printConfig(sys.stdout, fs)
+		}
+		if o.Ephemeral && fs.Changed("state-dir") {
+			return usagef("--state-dir and --ephemeral exclude each other")
+		}
+		o.SessionTimeout, o.PausedTimeout, o.ApprovalWindow = timeouts.session, timeouts.paused, timeouts.approval
+		if err := o.Validate(); err != nil {
+			return usageError{err}
+		}
+		return runDev(o)
+	}
+	return cmd
+}
+
+// addDevFlags adds the flags that only `tandem dev` has.
+func addDevFlags(fs *pflag.FlagSet, o *dev.Options) {
+	fs.StringVar(&o.StateDir, "state-dir", o.StateDir, "directory of everything that outlives the stack")
+	fs.BoolVar(&o.Ephemeral, "ephemeral", false, "keep the state in a temporary directory and remove it at the end")
+	for _, p := range []struct {
+		target     *int
+		name, text string
+	}{
+		{&o.Port, "port", "port of the worker: MCP endpoint and API; 0 is any free one"},
+		{&o.DashboardPort, "dashboard-port", "port of the trace store; 0 is any free one"},
+		{&o.AuthPort, "auth-port", "port of the authorization server; 0 is any free one"},
+		{&o.OTLPPort, "otlp-port", "port of the trace store for OTLP/gRPC; 0 is any free one"},
+	} {
+		fs.Var(intValue{p.target, 0, 65535}, p.name, p.text)
+	}
+	fs.StringVar(&o.ReadyFile, "ready-file", "", "JSON file of addresses and pids, there while the stack is ready")
+}
+
+// runDev runs the stack under the signals.
+func runDev(o dev.Options) error {
+	// A reader of the output that goes away must not take the stack with it.
+	signal.Ignore(syscall.SIGPIPE)
+	kill := make(chan struct{})
+	o.Kill = kill
+	ctx, _, stop := signals(func() { close(kill) })
+	defer stop()
+	return dev.Run(ctx, o)
+}

@@ -1,0 +1,76 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+
+	"github.com/spf13/cobra"
+
+	"github.com/tandem-do/tandem/durableobject/host"
+	"github.com/tandem-do/tandem/durableobject/mcpsession"
+	sandboxpb "github.com/tandem-do/tandem/proto/sandbox/v1"
+	"github.com/tandem-do/tandem/proto/sidecar"
+)
+
+// mcpWorker is the Worker that the MCP application's classes belong to.
+const mcpWorker = "mcp"
+
+// hostFlags are the flags of the object host.
+type hostFlags struct {
+	listen, address, dir, router, sandbox string
+	timeouts                              durations
+}
+
+// newHost returns `tandem durableobject`.
+func newHost(sys system) *cobra.Command {
+	var f hostFlags
+	p := &process{sys: sys, traced: true, gogc: true, required: []string{"state-dir", "router", "sandbox"}}
+	p.serve = func(ctx context.Context, log *slog.Logger) error { return f.serve(ctx, p.flags.reflection, log) }
+	cmd := &cobra.Command{
+		Use:   "durableobject",
+		Short: "Run an object host: live Durable Objects, their storage and alarms",
+		Example: `  tandem durableobject --listen 127.0.0.1:8791 --state-dir /var/lib/tandem/objects \
+    --router 127.0.0.1:8790 --sandbox 127.0.0.1:8792`,
+	}
+	fs := cmd.Flags()
+	fs.StringVar(&f.listen, "listen", "127.0.0.1:8791", "host:port, unix:/path or fd:N")
+	fs.StringVar(&f.address, "address", "", "gRPC target at which others reach this host (default: where it listens)")
+	fs.StringVar(&f.dir, "state-dir", "", "directory of the objects' storage")
+	fs.StringVar(&f.router, "router", "", "gRPC target of the router")
+	fs.StringVar(&f.sandbox, "sandbox", "", "gRPC target of the sandbox")
+	f.timeouts.add(cmd)
+	p.addReflectionFlag(fs)
+	return p.command(cmd)
+}
+
+// serve runs the host with the MCP application's classes.
+func (f *hostFlags) serve(ctx context.Context, reflection bool, log *slog.Logger) (err error) {
+	l, err := sidecar.Listen(f.listen)
+	if err != nil {
+		return err
+	}
+	router, err := sidecar.Dial(f.router)
+	if err != nil {
+		return errors.Join(err, l.Close())
+	}
+	defer router.Close()
+	sandbox, err := sidecar.Dial(f.sandbox)
+	if err != nil {
+		return errors.Join(err, l.Close())
+	}
+	defer sandbox.Close()
+	address := f.address
+	if address == "" {
+		address = l.Addr().String()
+	}
+	return host.Serve(ctx, host.Options{
+		Listener: l, Address: address, Dir: f.dir, Router: router, Worker: mcpWorker,
+		Classes: mcpsession.Classes(mcpsession.Options{
+			Sandbox:        sandboxpb.NewSandboxServiceClient(sandbox),
+			SessionTimeout: f.timeouts.session, PausedTimeout: f.timeouts.paused,
+			ApprovalWindow: f.timeouts.approval, Log: log,
+		}),
+		Reflection: reflection, Log: log,
+	})
+}

@@ -1,0 +1,190 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/tandem-do/tandem/tools/dev"
+)
+
+// envMain makes the test binary be tandem itself.
+const envMain = "TANDEM_TEST_MAIN"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(envMain) != "" {
+		main()
+	}
+	os.Exit(m.Run())
+}
+
+// result is what a command did.
+type result struct {
+	code           int
+	stdout, stderr string
+}
+
+// command runs a command that ends by itself, with an environment of "NAME=value" strings.
+func command(t *testing.T, environment []string, args ...string) result {
+	t.Helper()
+	var stdout, stderr bytes.Buffer
+	code := run(args, system{
+		lookup: func(name string) (string, bool) {
+			for _, pair := range environment {
+				if n, v, _ := strings.Cut(pair, "="); n == name {
+					return v, true
+				}
+			}
+			return "", false
+		},
+		stdin: strings.NewReader(""), stdout: &stdout, stderr: &stderr,
+	})
+	return result{code, stdout.String(), stderr.String()}
+}
+
+func TestWrongUse(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		name string
+		env  []string
+		args []string
+		want []string
+	}{
+		{"command", nil, []string{"wroker"}, []string{`unknown command "wroker"`, "did you mean worker?"}},
+		{"far command", nil, []string{"zzzzzzzz"}, []string{`unknown command "zzzzzzzz"`}},
+		{"flag", nil, []string{"dev", "--prot", "1"}, []string{"unknown flag: --prot", "did you mean --port?", "tandem dev --help"}},
+		{"hidden flag is not offered", nil, []string{"worker", "--lifelime", "1"}, []string{"unknown flag: --lifelime\n"}},
+		{"argument", nil, []string{"dev", "x"}, []string{`tandem dev takes no arguments, got "x"`}},
+		{"port", nil, []string{"dev", "--port", "65536"}, []string{"--port", "from 0 to 65535"}},
+		{"port text", nil, []string{"dev", "--auth-port", "http"}, []string{"--auth-port", "from 0 to 65535"}},
+		{"one port twice", nil, []string{"dev", "--port", "9", "--auth-port", "9"}, []string{"--port and --auth-port are both 9"}},
+		{"two directories", nil, []string{"dev", "--ephemeral", "--state-dir", "x"}, []string{"--state-dir and --ephemeral"}},
+		{"duration", nil, []string{"durableobject", "--session-timeout", "25h"}, []string{"--session-timeout", "100ms to 24h"}},
+		{"level", nil, []string{"router", "--log-level", "loud"}, []string{"--log-level", "debug, info, warn, error"}},
+		{"format", nil, []string{"router", "--log-format", "xml"}, []string{"--log-format", "auto, text, json, color"}},
+		{"ratio", nil, []string{"worker", "--trace-ratio", "0"}, []string{"--trace-ratio", "above 0 and at most 1"}},
+		{"required", nil, []string{"worker"}, []string{"--router is needed"}},
+		{"session too short", []string{"MCP_SESSION_TIMEOUT_MS=99"}, []string{"dev"},
+			[]string{`MCP_SESSION_TIMEOUT_MS is "99"`, "from 100 to 86400000"}},
+		{"session too long", []string{"MCP_SESSION_TIMEOUT_MS=86400001"}, []string{"durableobject"},
+			[]string{`MCP_SESSION_TIMEOUT_MS is "86400001"`, "from 100 to 86400000"}},
+		{"session is no number", []string{"MCP_SESSION_TIMEOUT_MS=5m"}, []string{"dev"}, []string{`MCP_SESSION_TIMEOUT_MS is "5m"`}},
+		{"paused", []string{"MCP_PAUSED_SESSION_IDLE_TIMEOUT_MS=-1"}, []string{"dev"},
+			[]string{`MCP_PAUSED_SESSION_IDLE_TIMEOUT_MS is "-1"`, "from 100 to 86400000"}},
+		{"approval", []string{"MCP_APPROVAL_WINDOW_MS=1e9"}, []string{"dev"}, []string{`MCP_APPROVAL_WINDOW_MS is "1e9"`}},
+		{"overflow", []string{"MCP_APPROVAL_WINDOW_MS=99999999999999999999"}, []string{"dev"}, []string{"MCP_APPROVAL_WINDOW_MS"}},
+		{"two at once", []string{"MCP_APPROVAL_WINDOW_MS=0", "MCP_SESSION_TIMEOUT_MS=x"}, []string{"dev"},
+			[]string{"MCP_APPROVAL_WINDOW_MS", "MCP_SESSION_TIMEOUT_MS"}},
+		{"sampler", []string{"OTEL_TRACES_SAMPLER_ARG=1.1"}, []string{"dev"}, []string{"OTEL_TRACES_SAMPLER_ARG", "at most 1"}},
+		{"collector", []string{"OTEL_EXPORTER_OTLP_ENDPOINT=ftp://x"}, []string{"router", "--state-dir", "x"}, []string{"ftp://x"}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			r := command(t, test.env, test.args...)
+			if r.code != exitUsage || r.stdout != "" {
+				t.Errorf("exit code %d, stdout %q", r.code, r.stdout)
+			}
+			for _, want := range test.want {
+				if !strings.Contains(r.stderr, want) {
+					t.Errorf("stderr lacks %q:\n%s", want, r.stderr)
+				}
+			}
+		})
+	}
+}
+
+func TestHelpIsOneScreen(t *testing.T) {
+	t.Parallel()
+	commands := []string{"", "dev", "worker", "durableobject", "router", "sandbox", "auth", "traces"}
+	for _, name := range commands {
+		args := append(strings.Fields(name), "--help")
+		r := command(t, nil, args...)
+		if r.code != exitOK || r.stderr != "" {
+			t.Errorf("%v: exit code %d, stderr %q", args, r.code, r.stderr)
+		}
+		if n := strings.Count(r.stdout, "\n"); n > 45 {
+			t.Errorf("%v: %d lines of help:\n%s", args, n, r.stdout)
+		}
+		if !strings.Contains(r.stdout, "Examples:\n") {
+			t.Errorf("%v: no examples", args)
+		}
+		for line := range strings.Lines(r.stdout) {
+			if len([]rune(line)) > 140 {
+				t.Errorf("%v: long line %q", args, line)
+			}
+		}
+	}
+	if r := command(t, nil, "--help"); strings.Contains(r.stdout, programCommand) {
+		t.Error("the sandbox's own command is shown")
+	}
+	if r := command(t, nil, "dev", "--help"); !strings.Contains(r.stdout, exitTable) {
+		t.Error("no table of exit codes")
+	}
+}
+
+func TestPrintConfig(t *testing.T) {
+	t.Parallel()
+	env := []string{"MCP_SESSION_TIMEOUT_MS=3000", "MCP_APPROVAL_WINDOW_MS=1000", "OTEL_EXPORTER_OTLP_ENDPOINT=h:4317"}
+	r := command(t, env, "durableobject", "--print-config", "--approval-window", "2s")
+	if r.code != exitOK {
+		t.Fatalf("exit code %d: %s", r.code, r.stderr)
+	}
+	got := map[string]string{}
+	for line := range strings.Lines(r.stdout) {
+		f := strings.Fields(line)
+		got[f[0]] = strings.Join(f[1:], " ")
+	}
+	for name, want := range map[string]string{
+		"session-timeout":        "3s $MCP_SESSION_TIMEOUT_MS",
+		"paused-session-timeout": "9m default",
+		"approval-window":        "2s flag",
+		"otlp-endpoint":          "h:4317 $OTEL_EXPORTER_OTLP_ENDPOINT",
+		"trace-ratio":            "1 default",
+		"log-level":              "info default",
+	} {
+		if got[name] != want {
+			t.Errorf("%s: got %q, want %q", name, got[name], want)
+		}
+	}
+	if _, ok := got["lifeline"]; ok {
+		t.Error("a hidden flag is shown")
+	}
+}
+
+func TestVersion(t *testing.T) {
+	t.Parallel()
+	for _, args := range [][]string{{"version"}, {"--version"}} {
+		r := command(t, nil, args...)
+		for _, want := range []string{"module   ", "version  ", "commit   ", "go       go1"} {
+			if r.code != exitOK || !strings.Contains(r.stdout, want) {
+				t.Errorf("%v lacks %q: %d, %q", args, want, r.code, r.stdout)
+			}
+		}
+	}
+}
+
+func TestExitCodes(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		err  error
+		want int
+	}{
+		{nil, exitOK},
+		{errors.New("x"), exitFailure},
+		{fmt.Errorf("x: %w", usagef("y")), exitUsage},
+		{errors.Join(&dev.BusyError{What: "port 1"}, errors.New("x")), exitBusy},
+		{fmt.Errorf("listen: %w", syscall.EADDRINUSE), exitBusy},
+		{fmt.Errorf("lock: %w", syscall.EAGAIN), exitBusy},
+		{&dev.StateError{Dir: "x", Reason: "is corrupt"}, exitState},
+		{errors.Join(dev.ErrKilled), exitKilled},
+		{programExit(7), 7},
+	} {
+		if got := exitCode(test.err); got != test.want {
+			t.Errorf("%v: exit code %d, want %d", test.err, got, test.want)
+		}
+	}
+}

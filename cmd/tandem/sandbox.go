@@ -1,0 +1,61 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/tandem-do/tandem/proto/sidecar"
+	"github.com/tandem-do/tandem/sandbox"
+	"github.com/tandem-do/tandem/sandbox/program"
+)
+
+// programCommand is the subcommand that runs one untrusted program.
+const programCommand = "sandbox-program"
+
+// newSandbox returns `tandem sandbox`.
+func newSandbox(sys system) *cobra.Command {
+	var listen string
+	var processes int
+	p := &process{sys: sys, traced: true}
+	p.serve = func(ctx context.Context, log *slog.Logger) error {
+		executable, err := os.Executable()
+		if err != nil {
+			return fmt.Errorf("find the running executable: %w", err)
+		}
+		l, err := sidecar.Listen(listen)
+		if err != nil {
+			return err
+		}
+		return sandbox.Serve(ctx, sandbox.Options{
+			Listener: l, Command: []string{executable, programCommand}, Processes: processes,
+			Reflection: p.flags.reflection, Log: log,
+		})
+	}
+	cmd := &cobra.Command{
+		Use:     "sandbox",
+		Short:   "Run the sandbox: untrusted programs, each in a process with limits",
+		Example: "  tandem sandbox --listen 127.0.0.1:8792 --processes 8",
+	}
+	fs := cmd.Flags()
+	fs.StringVar(&listen, "listen", "127.0.0.1:8792", "host:port, unix:/path or fd:N")
+	fs.Var(intValue{&processes, 0, 1024}, "processes", "programs at once; 0 is twice the processors, at least 4")
+	p.addReflectionFlag(fs)
+	return p.command(cmd)
+}
+
+// newProgram returns the hidden `tandem sandbox-program`.
+func newProgram(sys system) *cobra.Command {
+	return &cobra.Command{
+		Use: programCommand, Short: "Run one untrusted program; started by the sandbox only", Hidden: true, Args: noArguments,
+		RunE: func(*cobra.Command, []string) error {
+			if code := program.Main(sys.stdin, sys.stdout); code != 0 {
+				return programExit(code)
+			}
+			return nil
+		},
+	}
+}

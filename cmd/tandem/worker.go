@@ -1,0 +1,51 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+
+	"github.com/spf13/cobra"
+
+	"github.com/tandem-do/tandem/proto/sidecar"
+	"github.com/tandem-do/tandem/worker"
+)
+
+// newWorker returns `tandem worker`.
+func newWorker(sys system) *cobra.Command {
+	var listen, router string
+	var o worker.Options
+	p := &process{sys: sys, traced: true, gogc: true, required: []string{"router", "issuer", "directory"}}
+	p.serve = func(ctx context.Context, log *slog.Logger) error {
+		l, err := sidecar.Listen(listen)
+		if err != nil {
+			return err
+		}
+		conn, err := sidecar.Dial(router)
+		if err != nil {
+			return errors.Join(err, l.Close())
+		}
+		defer conn.Close()
+		o.Listener, o.Router, o.Log = l, conn, log
+		if o.PublicURL == "" {
+			o.PublicURL = "http://" + l.Addr().String()
+		}
+		return worker.Serve(ctx, o)
+	}
+	cmd := &cobra.Command{
+		Use:   "worker",
+		Short: "Run a worker: HTTP ingress, authentication, MCP endpoint and API",
+		Example: `  tandem worker --listen 0.0.0.0:8787 --public-url https://mcp.example.com --router 127.0.0.1:8790 \
+    --issuer https://id.example.com --directory postgres://tandem@db/tandem`,
+	}
+	fs := cmd.Flags()
+	fs.StringVar(&listen, "listen", "127.0.0.1:8787", "host:port, unix:/path or fd:N")
+	fs.StringVar(&o.PublicURL, "public-url", "", "origin that clients use (default: http:// and where it listens)")
+	fs.StringVar(&router, "router", "", "gRPC target of the router")
+	fs.StringVar(&o.Issuer, "issuer", "", "URL of the OpenID provider")
+	fs.StringVar(&o.Audience, "audience", "", "what tokens must be for (default: the MCP endpoint's URL)")
+	fs.StringVar(&o.Directory, "directory", "", "users and organizations: sqlite:PATH or postgres://…")
+	fs.StringSliceVar(&o.AllowedHosts, "allowed-host", nil, "Host header accepted beside the public URL's; repeatable")
+	fs.StringSliceVar(&o.AllowedOrigins, "allowed-origin", nil, "Origin header accepted beside those hosts'; repeatable")
+	return p.command(cmd)
+}
