@@ -1,11 +1,23 @@
 package mcpsession
 
 import (
+	"context"
 	"log/slog"
+	"net/http"
 	"time"
 
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
 	"github.com/tandem-do/tandem/durableobject"
+	"github.com/tandem-do/tandem/proto/props"
 	sandboxpb "github.com/tandem-do/tandem/proto/sandbox/v1"
+)
+
+// Defaults of Options.
+const (
+	defaultSessionTimeout = 5 * time.Minute
+	defaultPausedTimeout  = 9 * time.Minute
+	defaultApprovalWindow = 4 * time.Minute
 )
 
 // Options say how the application's objects behave.
@@ -22,5 +34,90 @@ type Options struct {
 	Log *slog.Logger
 }
 
+// withDefaults returns the options with every unset field at its default.
+func (o Options) withDefaults() Options {
+	set := func(d *time.Duration, value time.Duration) {
+		if *d <= 0 {
+			*d = value
+		}
+	}
+	set(&o.SessionTimeout, defaultSessionTimeout)
+	set(&o.PausedTimeout, defaultPausedTimeout)
+	set(&o.ApprovalWindow, defaultApprovalWindow)
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	return o
+}
+
+// environment is what all instances of the classes share. It does not change once made.
+type environment struct {
+	Options
+	// model and native serve sessions by elicitation mode.
+	model, native *mcp.Server
+	// stateless serves requests that stand alone.
+	stateless http.Handler
+	// versions tells the SDK which protocol version a request has.
+	versions versions
+	// catalog has the tools that programs can call.
+	catalog *catalog
+}
+
+func newEnvironment(o Options) *environment {
+	env := &environment{Options: o.withDefaults(), versions: newVersions(), catalog: newCatalog()}
+	env.model = env.newServer(props.ElicitationModel)
+	env.native = env.newServer(props.ElicitationNative)
+	env.stateless = mcp.NewStreamableHTTPHandler(
+		func(*http.Request) *mcp.Server { return env.model },
+		&mcp.StreamableHTTPOptions{Stateless: true, DisableLocalhostProtection: true, MaxRequestBodyBytes: maxBodyBytes},
+	)
+	return env
+}
+
+// server returns the MCP server for sessions of an elicitation mode.
+func (env *environment) server(mode string) *mcp.Server {
+	if mode == props.ElicitationNative {
+		return env.native
+	}
+	return env.model
+}
+
 // Classes returns the application's classes, for a host with Worker "mcp".
-func Classes(o Options) []durableobject.Class { panic("not built yet") }
+func Classes(o Options) []durableobject.Class {
+	env := newEnvironment(o)
+	return []durableobject.Class{
+		{
+			Name: "Session",
+			New: func(_ context.Context, s *durableobject.State) (any, error) {
+				return &Session{env: env, state: s}, nil
+			},
+			Methods: map[string]durableobject.Method{
+				props.MethodSessionCheck: checkMethod,
+			},
+		},
+		{
+			Name: "Execution",
+			New: func(ctx context.Context, s *durableobject.State) (any, error) {
+				return newExecution(ctx, env, s)
+			},
+			Methods: map[string]durableobject.Method{
+				methodExecute: durableobject.Func((*Execution).execute),
+				methodResume:  durableobject.Func((*Execution).resume),
+				methodExpire:  durableobject.Func((*Execution).expire),
+			},
+		},
+		{
+			Name: "Policies",
+			New: func(_ context.Context, s *durableobject.State) (any, error) {
+				return &Policies{state: s, lists: map[string][]props.Policy{}}, nil
+			},
+			Methods: map[string]durableobject.Method{
+				props.MethodPoliciesList:   durableobject.Func((*Policies).list),
+				props.MethodPoliciesCreate: durableobject.Func((*Policies).create),
+				props.MethodPoliciesUpdate: durableobject.Func((*Policies).update),
+				props.MethodPoliciesRemove: durableobject.Func((*Policies).remove),
+				props.MethodPoliciesDecide: durableobject.Func((*Policies).decide),
+			},
+		},
+	}
+}

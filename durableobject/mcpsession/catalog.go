@@ -1,0 +1,212 @@
+package mcpsession
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/agext/levenshtein"
+	"github.com/google/jsonschema-go/jsonschema"
+)
+
+// Limits of discovery.
+const (
+	defaultSearchLimit = 20
+	maxSearchLimit     = 100
+	maxSuggestions     = 3
+	// minSimilarity is how alike, from 0 to 1, a path must be to be suggested.
+	minSimilarity = 0.5
+)
+
+// tool is one tool that programs can call.
+type tool struct {
+	// Path is the property path below `tools`.
+	Path string `json:"path"`
+	// Description says what it does.
+	Description string `json:"description"`
+	// InputSchema is the JSON Schema of its argument.
+	InputSchema *jsonschema.Schema `json:"inputSchema"`
+	// resolved checks arguments against InputSchema.
+	resolved *jsonschema.Resolved
+	// discovery tools read the catalog only; no policy applies to them.
+	discovery bool
+	// run runs it with checked arguments, outside turns, and returns the data of its result.
+	run func(ctx context.Context, r *run, arguments []byte) (any, error)
+}
+
+// check checks arguments. Its error is a *toolError.
+func (t *tool) check(arguments []byte) error {
+	if len(arguments) > maxArgumentSize {
+		return invalidArguments(t.Path, fmt.Sprintf("more than %d bytes", maxArgumentSize))
+	}
+	var value any
+	if err := json.Unmarshal(argumentsOrEmpty(arguments), &value); err != nil {
+		return invalidArguments(t.Path, "not JSON")
+	}
+	if err := t.resolved.Validate(value); err != nil {
+		return invalidArguments(t.Path, err.Error())
+	}
+	return nil
+}
+
+func invalidArguments(path, what string) error {
+	return &toolError{Code: codeInvalidArguments, Message: fmt.Sprintf("arguments of %s: %s", path, what)}
+}
+
+// argumentsOrEmpty returns the arguments, or an empty object where the program gave none.
+func argumentsOrEmpty(arguments []byte) []byte {
+	if trimmed := bytes.TrimSpace(arguments); len(trimmed) == 0 || string(trimmed) == "null" {
+		return []byte("{}")
+	}
+	return arguments
+}
+
+// catalog is the set of tools, fixed once made.
+type catalog struct {
+	// byPath has all tools; listed has those that search finds, by path.
+	byPath map[string]*tool
+	listed []*tool
+}
+
+func newCatalog() *catalog {
+	c := &catalog{byPath: map[string]*tool{}}
+	for _, t := range coreTools() {
+		c.add(t)
+		c.listed = append(c.listed, t)
+	}
+	slices.SortFunc(c.listed, func(a, b *tool) int { return strings.Compare(a.Path, b.Path) })
+	c.add(c.searchTool())
+	c.add(c.describeTool())
+	return c
+}
+
+func (c *catalog) add(t *tool) {
+	resolved, err := t.InputSchema.Resolve(nil)
+	if err != nil {
+		panic(fmt.Sprintf("mcpsession: schema of %s: %v", t.Path, err)) // schemas are literals of this package
+	}
+	t.resolved = resolved
+	c.byPath[t.Path] = t
+}
+
+// find returns the tool with this path. Its error is a *toolError with suggestions.
+func (c *catalog) find(path string) (*tool, error) {
+	if t, ok := c.byPath[path]; ok {
+		return t, nil
+	}
+	return nil, &toolError{
+		Code: codeNotFound, Message: fmt.Sprintf("there is no tool %.200q", path), Suggestions: c.suggest(path),
+	}
+}
+
+// suggest returns the paths that are most like an unknown one.
+func (c *catalog) suggest(path string) []string {
+	if len(path) > maxPatternBytes {
+		return nil
+	}
+	type candidate struct {
+		path  string
+		score float64
+	}
+	var found []candidate
+	for p := range c.byPath {
+		score := levenshtein.Match(strings.ToLower(path), strings.ToLower(p), nil)
+		if last := p[strings.LastIndexByte(p, '.')+1:]; strings.EqualFold(last, path[strings.LastIndexByte(path, '.')+1:]) {
+			score = max(score, minSimilarity)
+		}
+		if score >= minSimilarity {
+			found = append(found, candidate{p, score})
+		}
+	}
+	slices.SortFunc(found, func(a, b candidate) int {
+		return cmp.Or(cmp.Compare(b.score, a.score), strings.Compare(a.path, b.path))
+	})
+	var paths []string
+	for _, f := range found[:min(len(found), maxSuggestions)] {
+		paths = append(paths, f.path)
+	}
+	return paths
+}
+
+// searchResult is a page of what search found.
+type searchResult struct {
+	Items []searchItem `json:"items"`
+	// Total is how many tools match in all; NextOffset is where the next page begins, absent on the last one.
+	Total      int  `json:"total"`
+	NextOffset *int `json:"nextOffset,omitempty"`
+}
+
+type searchItem struct {
+	Path        string `json:"path"`
+	Description string `json:"description"`
+}
+
+func (c *catalog) searchTool() *tool {
+	return &tool{
+		Path:        "search",
+		Description: "Find tools whose path or description has the words of a query.",
+		discovery:   true,
+		InputSchema: object(map[string]*jsonschema.Schema{
+			"query":  {Type: "string", MaxLength: jsonschema.Ptr(1000), Description: "Words to look for; empty lists all tools."},
+			"limit":  {Type: "integer", Minimum: jsonschema.Ptr(1.0), Maximum: jsonschema.Ptr(float64(maxSearchLimit))},
+			"offset": {Type: "integer", Minimum: jsonschema.Ptr(0.0)},
+		}),
+		run: func(_ context.Context, _ *run, arguments []byte) (any, error) {
+			in := struct {
+				Query         string
+				Limit, Offset int
+			}{Limit: defaultSearchLimit}
+			if err := json.Unmarshal(argumentsOrEmpty(arguments), &in); err != nil {
+				return nil, invalidArguments("search", "limit and offset must be integers")
+			}
+			return c.search(in.Query, in.Limit, in.Offset), nil
+		},
+	}
+}
+
+func (c *catalog) search(query string, limit, offset int) searchResult {
+	words := strings.Fields(strings.ToLower(query))
+	result := searchResult{Items: []searchItem{}}
+	for _, t := range c.listed {
+		text := strings.ToLower(t.Path + " " + t.Description)
+		if slices.ContainsFunc(words, func(w string) bool { return !strings.Contains(text, w) }) {
+			continue
+		}
+		if result.Total >= offset && len(result.Items) < limit {
+			result.Items = append(result.Items, searchItem{t.Path, t.Description})
+		}
+		result.Total++
+	}
+	if next := offset + len(result.Items); next < result.Total && len(result.Items) > 0 {
+		result.NextOffset = &next
+	}
+	return result
+}
+
+func (c *catalog) describeTool() *tool {
+	return &tool{
+		Path:        "describe.tool",
+		Description: "Describe one tool: what it does and the JSON Schema of its argument.",
+		discovery:   true,
+		InputSchema: object(map[string]*jsonschema.Schema{"path": {Type: "string"}}, "path"),
+		run: func(_ context.Context, _ *run, arguments []byte) (any, error) {
+			var in struct{ Path string }
+			if err := json.Unmarshal(arguments, &in); err != nil {
+				return nil, fmt.Errorf("arguments of describe.tool: %w", err)
+			}
+			return c.find(in.Path)
+		},
+	}
+}
+
+// object returns the schema of an object with these properties and no others.
+func object(properties map[string]*jsonschema.Schema, required ...string) *jsonschema.Schema {
+	return &jsonschema.Schema{
+		Type: "object", Properties: properties, Required: required,
+		AdditionalProperties: &jsonschema.Schema{Not: &jsonschema.Schema{}},
+	}
+}

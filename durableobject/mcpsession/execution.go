@@ -1,0 +1,222 @@
+package mcpsession
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/tandem-do/tandem/durableobject"
+	"github.com/tandem-do/tandem/durableobject/storage"
+	"github.com/tandem-do/tandem/proto/props"
+)
+
+var errTooManyPauses = fmt.Errorf("an execution may ask for at most %d approvals", maxPauses)
+
+// Execution is the object of one execute call. All fields are touched in its turns only.
+type Execution struct {
+	env   *environment
+	state *durableobject.State
+	// journal is what is stored, nil before the first pause and after everything was deleted. While the program runs on
+	// after a pause, its phase here is ahead of the stored one.
+	journal *journal
+	// run is the program while it is in this process's hands.
+	run *run
+	// large is the reply of a settled execution whose outcome is too large to be stored.
+	large *reply
+}
+
+func newExecution(ctx context.Context, env *environment, s *durableobject.State) (*Execution, error) {
+	e := &Execution{env: env, state: s}
+	j, ok, err := durableobject.Get[journal](ctx, s.Storage(), journalKey)
+	if err != nil {
+		return nil, err
+	}
+	if ok {
+		e.journal = &j
+	}
+	return e, nil
+}
+
+// execute starts the program and returns at its first pause or its end. A caller that goes away does not stop it.
+func (e *Execution) execute(ctx context.Context, in executeRequest) (reply, error) {
+	owner, err := props.DecodeIdentity(e.state.Props(ctx))
+	if err != nil {
+		return reply{}, err
+	}
+	id, err := parseExecutionID(in.ID)
+	if err != nil || id.Pause() != 0 {
+		return reply{}, durableobject.Exception("TypeError", "id does not name an execution")
+	}
+	if e.journal != nil || e.run != nil || e.large != nil {
+		return reply{}, durableobject.Exception("Error", "the execution was started already")
+	}
+	e.run = newRun(ctx, e, id, owner)
+	e.run.code = in.Code
+	next := e.run.next
+	e.state.WaitUntil(e.run.main)
+	return e.wait(ctx, next)
+}
+
+// wait gives the turn away until a future resolves or the caller goes away.
+func (e *Execution) wait(ctx context.Context, f *future) (reply, error) {
+	err := e.state.Await(ctx, func(ctx context.Context) error {
+		select {
+		case <-f.done:
+			return nil
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	})
+	if err != nil {
+		return reply{}, err
+	}
+	return f.reply, nil
+}
+
+// resume answers a pause and returns at the next pause or the end of the program. It may be resent: whatever a resume of
+// the same pause came to is returned again.
+func (e *Execution) resume(ctx context.Context, in resumeRequest) (reply, error) {
+	who, err := props.DecodeIdentity(e.state.Props(ctx))
+	if err != nil {
+		return reply{}, err
+	}
+	id, err := parseExecutionID(in.ID)
+	if err != nil {
+		return reply{Status: statusNotFound}, nil
+	}
+	switch decideResume(e.journal, id.Pause(), who.AccountID, who.OrganizationID, e.run != nil) {
+	case resumeForbidden:
+		return reply{Status: statusForbidden}, nil
+	case resumeDecides:
+		e.journal.Phase = phaseRunning
+		next := e.run.next
+		e.run.decided <- decision{action: in.Action, content: in.Content}
+		return e.wait(ctx, next)
+	case resumeJoins:
+		r, err := e.wait(ctx, e.run.next)
+		r.Joined = true
+		return r, err
+	case resumeReplaysPause:
+		return reply{Status: statusWaiting, Pause: e.journal.Pause, Replayed: true}, nil
+	case resumeReplaysOutcome:
+		r := e.journal.Outcome.reply()
+		r.Replayed = true
+		return r, nil
+	case resumeSettled:
+		if e.large != nil && id.Pause() == e.journal.Pauses {
+			r := *e.large
+			r.Replayed = true
+			return r, nil
+		}
+		return reply{Status: statusAlreadySettled}, nil
+	case resumeExpired:
+		return reply{Status: statusExpired}, nil
+	case resumeLost:
+		return reply{Status: statusExpired}, e.end(ctx, phaseExpired, nil)
+	}
+	return reply{Status: statusNotFound}, nil
+}
+
+// expire ends the execution if the pause is pending.
+func (e *Execution) expire(ctx context.Context, in expireRequest) (bool, error) {
+	id, err := parseExecutionID(in.ID)
+	if err != nil || e.journal == nil || e.journal.Phase != phasePaused || e.journal.Pauses != id.Pause() {
+		return false, nil
+	}
+	return true, e.expirePause(ctx)
+}
+
+// expirePause ends the execution whose pause is pending, and its program.
+func (e *Execution) expirePause(ctx context.Context) error {
+	if err := e.end(ctx, phaseExpired, nil); err != nil {
+		return err
+	}
+	if e.run != nil {
+		e.run.stop(errExpired)
+		e.run.next.resolve(reply{Status: statusExpired})
+		e.run = nil
+	}
+	return nil
+}
+
+// pauseAt journals a pause of the program, makes it the reply of whoever waits, and returns where its answer comes.
+func (e *Execution) pauseAt(ctx context.Context, r *run, p pause) (<-chan decision, error) {
+	n := uint64(1)
+	if e.journal != nil {
+		n = e.journal.Pauses + 1
+	}
+	if n > maxPauses {
+		return nil, errTooManyPauses
+	}
+	p.ID = r.id.At(n).String()
+	p.Deadline = time.Now().Add(e.env.ApprovalWindow).UTC().Truncate(time.Millisecond)
+	j := &journal{
+		Phase: phasePaused, AccountID: r.owner.AccountID, OrganizationID: r.owner.OrganizationID, Pauses: n, Pause: &p,
+	}
+	if err := e.write(ctx, j, p.Deadline); err != nil {
+		return nil, err
+	}
+	waiting := r.next
+	r.next, r.decided = newFuture(), make(chan decision, 1)
+	waiting.resolve(reply{Status: statusWaiting, Pause: &p})
+	return r.decided, nil
+}
+
+// settle journals the end of the program and makes it the reply of whoever waits.
+func (e *Execution) settle(ctx context.Context, r *run, o *outcome) error {
+	if e.run != r {
+		return nil // expired meanwhile
+	}
+	e.run = nil
+	answer := o.reply()
+	defer r.next.resolve(answer)
+	if e.journal == nil {
+		return nil // nobody knows an id to come back with
+	}
+	if o.size() > maxStoredBytes {
+		e.large = &answer
+		o = nil
+	}
+	return e.end(ctx, phaseSettled, o)
+}
+
+// end journals that the execution settled or expired.
+func (e *Execution) end(ctx context.Context, phase string, o *outcome) error {
+	j := *e.journal
+	j.Phase, j.Outcome, j.EndedAt = phase, o, time.Now().UTC().Truncate(time.Millisecond)
+	after := retention
+	if o != nil {
+		after = replayWindow
+	}
+	return e.write(ctx, &j, j.EndedAt.Add(after))
+}
+
+// write stores the journal, and the alarm in the same commit.
+func (e *Execution) write(ctx context.Context, j *journal, alarm time.Time) error {
+	e.journal = j
+	if err := durableobject.Put(ctx, e.state.Storage(), journalKey, j); err != nil {
+		return err
+	}
+	return e.state.Storage().SetAlarm(ctx, alarm, storage.PutOptions{})
+}
+
+// Alarm ends a pause whose approval window has passed, and what is kept for longer than promised.
+func (e *Execution) Alarm(ctx context.Context, _ durableobject.AlarmInfo) error {
+	switch what, at := decideExecutionAlarm(e.journal, time.Now()); what {
+	case alarmWait:
+		return e.state.Storage().SetAlarm(ctx, at, storage.PutOptions{})
+	case alarmExpire:
+		return e.expirePause(ctx)
+	case alarmForget:
+		j := *e.journal
+		j.Outcome = nil
+		e.large = nil
+		return e.write(ctx, &j, at)
+	case alarmDelete:
+		e.journal, e.large = nil, nil
+		return e.state.Storage().DeleteAll(ctx)
+	}
+	return nil
+}
+
+var _ durableobject.Alarmer = (*Execution)(nil)

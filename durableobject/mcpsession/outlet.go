@@ -1,0 +1,235 @@
+package mcpsession
+
+import (
+	"bytes"
+	"errors"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/tandem-do/tandem/proto/props"
+)
+
+const (
+	// keepaliveInterval is how often a silent stream carries a comment.
+	keepaliveInterval = 25 * time.Second
+	// maxPendingBytes is how much waits for a slow reader before its stream is closed.
+	maxPendingBytes = 8 << 20
+	// flushDelay is how long what the SDK flushed on a POST's stream waits for more, so that a call that is answered
+	// soon takes one message on the wire.
+	flushDelay = 10 * time.Millisecond
+)
+
+const keepalive = ": keepalive\n\n"
+
+var (
+	primeEvent = []byte("event: prime\n")
+
+	errSlowReader = errors.New("the stream's reader is too slow")
+)
+
+// outlet stands between the SDK, which writes responses from goroutines of its own and must never wait for a client, and
+// the object's response, which one goroutine writes. The SDK's side are the methods of http.ResponseWriter and
+// http.Flusher; pump is the other.
+type outlet struct {
+	// noPrime drops the priming event.
+	noPrime bool
+	// wake has a token when something was flushed.
+	wake chan struct{}
+
+	// mu guards the fields below.
+	mu      sync.Mutex
+	header  http.Header
+	status  int
+	pending []byte
+	// err is why nothing more is taken.
+	err error
+}
+
+var (
+	_ http.ResponseWriter = (*outlet)(nil)
+	_ http.Flusher        = (*outlet)(nil)
+)
+
+func newOutlet() *outlet {
+	return &outlet{wake: make(chan struct{}, 1), header: http.Header{}}
+}
+
+// Header implements http.ResponseWriter.
+func (o *outlet) Header() http.Header { return o.header }
+
+// WriteHeader implements http.ResponseWriter.
+func (o *outlet) WriteHeader(status int) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.status == 0 {
+		o.status = status
+	}
+}
+
+// Write implements http.ResponseWriter. The SDK writes whole events. One event is always taken by an empty outlet, so
+// that no response is too large to be delivered.
+func (o *outlet) Write(p []byte) (int, error) {
+	if o.noPrime && bytes.HasPrefix(p, primeEvent) {
+		return len(p), nil
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.err != nil {
+		return 0, o.err
+	}
+	if len(o.pending) > 0 && len(o.pending)+len(p) > maxPendingBytes {
+		o.err = errSlowReader
+		o.signal()
+		return 0, o.err
+	}
+	if o.status == 0 {
+		o.status = http.StatusOK
+	}
+	o.pending = append(o.pending, p...)
+	return len(p), nil
+}
+
+// Flush implements http.Flusher.
+func (o *outlet) Flush() { o.signal() }
+
+func (o *outlet) signal() {
+	select {
+	case o.wake <- struct{}{}:
+	default:
+	}
+}
+
+// take returns what waits and why nothing more will come, if so.
+func (o *outlet) take() ([]byte, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	p := o.pending
+	o.pending = nil
+	return p, o.err
+}
+
+// writeTo writes the whole response; it is for when the SDK is done with it.
+func (o *outlet) writeTo(w http.ResponseWriter) error {
+	p, err := o.take()
+	if o.status == 0 && len(p) == 0 {
+		return props.ErrUnavailable // the session was disposed of meanwhile
+	}
+	if o.refused(w, p) {
+		return nil
+	}
+	o.head(w)
+	if _, werr := w.Write(p); werr != nil {
+		return werr
+	}
+	return err
+}
+
+// taken reports whether the SDK did not refuse the request.
+func (o *outlet) taken() bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.status < 400
+}
+
+// head copies status and headers.
+func (o *outlet) head(w http.ResponseWriter) {
+	h := w.Header()
+	for k, v := range o.header {
+		h[k] = v
+	}
+	h.Del("Connection") // for the worker to say
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.status != 0 {
+		w.WriteHeader(o.status)
+	}
+}
+
+// refused answers in the application's own form where the SDK refused the request in plain text.
+func (o *outlet) refused(w http.ResponseWriter, text []byte) bool {
+	if o.status < 400 || !strings.HasPrefix(o.header.Get("Content-Type"), "text/plain") {
+		return false
+	}
+	message := strings.TrimSpace(string(text))
+	e := &props.HTTPError{Status: o.status, Code: props.CodeTransport, Message: message}
+	switch {
+	case o.status == http.StatusNotFound: // a session that is closing
+		e = props.ErrUnavailable
+	case o.status >= 500:
+		e = props.ErrInternal
+	case o.status == http.StatusMethodNotAllowed:
+		e.Code = props.CodeUnauthorized
+	case strings.HasPrefix(message, "malformed payload"):
+		e.Code = props.CodeParse
+	}
+	e.WriteTo(w)
+	return true
+}
+
+// pump carries the response to w while the SDK writes it, until served says that the SDK is done, or the reader is gone
+// or too slow. delay is how long a flush waits for more.
+func (o *outlet) pump(w http.ResponseWriter, served <-chan error, delay time.Duration) error {
+	var begun bool
+	timer := time.NewTimer(keepaliveInterval)
+	defer timer.Stop()
+	for {
+		silent := false
+		select {
+		case err := <-served:
+			return o.finish(w, begun, err)
+		case <-timer.C:
+			silent = true
+		case <-o.wake:
+			if delay > 0 {
+				timer.Reset(delay)
+				select {
+				case err := <-served:
+					return o.finish(w, begun, err)
+				case <-timer.C:
+				}
+			}
+		}
+		timer.Reset(keepaliveInterval)
+		p, err := o.take()
+		if err != nil {
+			return err
+		}
+		switch {
+		case begun:
+		case silent && len(p) == 0:
+			// The SDK may be at its headers at this very moment. That it is silent for so long says that the answer
+			// is going to be a stream.
+			w.Header().Set("Content-Type", "text/event-stream")
+			w.Header().Set("Cache-Control", "no-cache, no-transform")
+		default:
+			o.head(w)
+		}
+		begun = true
+		if silent && len(p) == 0 {
+			p = []byte(keepalive)
+		}
+		if _, err := w.Write(p); err != nil {
+			return err
+		}
+		if err := http.NewResponseController(w).Flush(); err != nil {
+			return err
+		}
+	}
+}
+
+// finish writes what is left when the SDK is done, with an error if it was not asked at all.
+func (o *outlet) finish(w http.ResponseWriter, begun bool, err error) error {
+	if err != nil {
+		return err
+	}
+	if !begun {
+		return o.writeTo(w)
+	}
+	p, err := o.take()
+	if _, werr := w.Write(p); werr != nil {
+		return werr
+	}
+	return err
+}

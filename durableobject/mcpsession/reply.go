@@ -1,0 +1,110 @@
+package mcpsession
+
+import "time"
+
+// The statuses of a reply, as structuredContent.status gives them.
+const (
+	statusCompleted      = "completed"
+	statusError          = "error"
+	statusWaiting        = "waiting_for_interaction"
+	statusNotFound       = "execution_not_found"
+	statusExpired        = "execution_expired"
+	statusForbidden      = "execution_forbidden"
+	statusAlreadySettled = "execution_already_settled"
+)
+
+// The methods of an execution object.
+const (
+	// methodExecute takes executeRequest and returns reply at the first pause or the end of the program.
+	methodExecute = "execute"
+	// methodResume takes resumeRequest and returns reply likewise.
+	methodResume = "resume"
+	// methodExpire takes expireRequest and returns whether the pause was pending; it ends the execution then.
+	methodExpire = "expire"
+)
+
+// executeRequest starts a program.
+type executeRequest struct {
+	// ID is the execution's, with pause 0.
+	ID string `json:"id"`
+	// Code is the program.
+	Code string `json:"code"`
+}
+
+// resumeRequest answers a pause.
+type resumeRequest struct {
+	// ID names the pause.
+	ID string `json:"id"`
+	// Action is one of the actions of the resume tool.
+	Action string `json:"action"`
+	// Content is what a person filled in, as a JSON object; empty when there is none.
+	Content []byte `json:"content"`
+}
+
+// expireRequest ends a pause that nobody can answer any more.
+type expireRequest struct {
+	// ID names the pause.
+	ID string `json:"id"`
+}
+
+// reply is what execute and resume come to.
+type reply struct {
+	// Status says which of the other fields are set.
+	Status string `json:"status"`
+	// Outcome is how the program ended, with statusCompleted and statusError.
+	Outcome *outcome `json:"outcome"`
+	// Pause is what the program waits for, with statusWaiting.
+	Pause *pause `json:"pause"`
+	// Replayed is true when an earlier call had this reply already, Joined when this call waited with another.
+	Replayed bool `json:"replayed"`
+	Joined   bool `json:"joined"`
+}
+
+// outcome is how a program ended.
+type outcome struct {
+	// Result is the returned value as JSON; empty for undefined. IsString is true when it is a string.
+	Result   []byte `json:"result"`
+	IsString bool   `json:"isString"`
+	// Error is the message of a failure; empty when the program completed.
+	Error string `json:"error"`
+	// Logs are the console's lines, Emitted the values given to emit, as JSON.
+	Logs    []string `json:"logs"`
+	Emitted [][]byte `json:"emitted"`
+}
+
+// size returns roughly how many bytes an outcome takes in storage.
+func (o *outcome) size() int {
+	n := len(o.Result) + len(o.Error)
+	for _, l := range o.Logs {
+		n += len(l)
+	}
+	for _, e := range o.Emitted {
+		n += len(e)
+	}
+	return n
+}
+
+// reply returns the reply that an outcome makes.
+func (o *outcome) reply() reply {
+	if o.Error != "" {
+		return reply{Status: statusError, Outcome: o}
+	}
+	return reply{Status: statusCompleted, Outcome: o}
+}
+
+// pause is a tool call that waits for approval.
+type pause struct {
+	// ID names the pause.
+	ID string `json:"id"`
+	// Tool and Arguments are the call, Arguments as JSON.
+	Tool      string `json:"tool"`
+	Arguments []byte `json:"arguments"`
+	// PolicyID and Pattern name the policy that asks for the approval.
+	PolicyID string `json:"policyId"`
+	Pattern  string `json:"pattern"`
+	// Deadline is when the execution expires.
+	Deadline time.Time `json:"deadline"`
+}
+
+// failed returns an outcome that is an error with a message.
+func failed(message string) *outcome { return &outcome{Error: message} }

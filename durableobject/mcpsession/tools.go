@@ -1,0 +1,218 @@
+package mcpsession
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"time"
+
+	"github.com/google/jsonschema-go/jsonschema"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/tandem-do/tandem/durableobject"
+	"github.com/tandem-do/tandem/proto/props"
+	"github.com/tandem-do/tandem/proto/sidecar"
+	"github.com/tandem-do/tandem/proto/telemetry"
+)
+
+// The actions of the resume tool.
+const (
+	actionAccept  = "accept"
+	actionDecline = "decline"
+	actionCancel  = "cancel"
+)
+
+// callTimeout bounds how long a tool of the server waits for its execution: longer than a program may take.
+const callTimeout = wallClock + 2*watchdogSlack
+
+const instructions = `Run JavaScript or TypeScript with the execute tool. ` +
+	`Inside a program, tools.search({query}) finds callable tools and tools.describe.tool({path}) shows their schema.`
+
+const executeDescription = `Run a JavaScript or TypeScript program and return what it returns.
+
+The code is the body of an async function: use await and return at the top level. There is no network and no file system, ` +
+	`and nothing is kept from one call to the next.
+- tools.search({query, limit, offset}) finds tools; tools.describe.tool({path}) gives a tool's JSON Schema.
+- await tools.<path>(args) calls a tool. It resolves to {ok: true, data} or {ok: false, error: {code, message}}.
+- console.log lines come back as logs; emit(value) adds a value to the output.
+- Limits: 5 minutes, 30 seconds of processor time, 128 MiB of memory.
+
+If a tool needs approval the result says "Execution paused" with an executionId: `
+
+const (
+	pausedByModel  = `ask the user, then call the resume tool with it.`
+	pausedByClient = `the client asks the user, and the program goes on by itself.`
+)
+
+const resumeDescription = `Answer an execution that is paused for approval, after asking the user, and return what the ` +
+	`program comes to next: its result, or the next pause. Sending the same answer again is safe.`
+
+type executeInput struct {
+	Code string `json:"code"`
+}
+
+type resumeInput struct {
+	ExecutionID string `json:"executionId"`
+	Action      string `json:"action"`
+	Content     string `json:"content"`
+}
+
+// newServer returns the MCP server for one elicitation mode. All sessions of that mode share it.
+func (env *environment) newServer(mode string) *mcp.Server {
+	server := mcp.NewServer(&mcp.Implementation{Name: "executor", Version: "1.0.0"}, &mcp.ServerOptions{
+		Instructions: instructions,
+		Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{}},
+	})
+	paused := pausedByModel
+	if mode == props.ElicitationNative {
+		paused = pausedByClient
+	}
+	mcp.AddTool(server, &mcp.Tool{
+		Name: "execute", Title: "Run a program", Description: executeDescription + paused,
+		InputSchema: object(map[string]*jsonschema.Schema{"code": {
+			Type: "string", MinLength: jsonschema.Ptr(1),
+			Description: "The program: the body of an async function.",
+		}}, "code"),
+	}, guard(env, executeTool))
+	if mode == props.ElicitationNative {
+		return server
+	}
+	mcp.AddTool(server, &mcp.Tool{
+		Name: "resume", Title: "Answer a paused execution", Description: resumeDescription,
+		InputSchema: object(map[string]*jsonschema.Schema{
+			"executionId": {Type: "string", Description: "The executionId of the pause."},
+			"action": {
+				Type: "string", Enum: []any{actionAccept, actionDecline, actionCancel},
+				Description: "accept lets the call run; decline and cancel make it throw in the program.",
+			},
+			"content": {
+				Type: "string", Default: json.RawMessage(`"{}"`),
+				Description: "What the user filled in, as a JSON object, if a form was asked for.",
+			},
+		}, "executionId", "action"),
+	}, guard(env, resumeTool))
+	return server
+}
+
+// guard makes a handler out of a tool of the server. A panic in it is an error of this one call: the SDK runs handlers on
+// goroutines of its own, where a panic would end the host.
+func guard[In any](
+	env *environment, tool func(context.Context, *caller, *mcp.CallToolRequest, In) (*mcp.CallToolResult, error),
+) mcp.ToolHandlerFor[In, any] {
+	return func(ctx context.Context, req *mcp.CallToolRequest, in In) (result *mcp.CallToolResult, _ any, err error) {
+		defer func() {
+			if p := recover(); p != nil {
+				env.Log.Error("tool handler panicked", "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+				result, err = nil, errors.New("internal error")
+			}
+		}()
+		c, ok := ctx.Value(callerKey{}).(*caller)
+		if !ok {
+			return nil, nil, errors.New("internal error")
+		}
+		ctx, cancel := context.WithTimeout(ctx, callTimeout)
+		defer cancel()
+		if c.rt != nil {
+			defer context.AfterFunc(c.rt.ctx, cancel)()
+			c.rt.begin()
+			defer c.rt.end()
+		}
+		if req.Extra != nil {
+			ctx = telemetry.ExtractHTTP(ctx, req.Extra.Header)
+		}
+		result, err = tool(ctx, c, req, in)
+		return result, nil, err
+	}
+}
+
+func executeTool(
+	ctx context.Context, c *caller, req *mcp.CallToolRequest, in executeInput,
+) (*mcp.CallToolResult, error) {
+	ctx, span := telemetry.Start(ctx, telemetry.SpanExecute)
+	id := newExecutionID()
+	span.SetString(telemetry.AttrExecutionID, id.String())
+	if len(in.Code) > maxCodeBytes {
+		err := fmt.Errorf("code is longer than %d bytes", maxCodeBytes)
+		span.End(err)
+		return renderOutcome(failed(err.Error())), nil
+	}
+	r, err := durableobject.Call[reply](ctx, c.execution(id), methodExecute, executeRequest{ID: id.String(), Code: in.Code})
+	if err == nil && r.Status == statusWaiting && c.mode == props.ElicitationNative {
+		r, err = c.elicit(ctx, req.Session, r)
+	}
+	return c.finish(span, id.String(), r, err)
+}
+
+func resumeTool(
+	ctx context.Context, c *caller, _ *mcp.CallToolRequest, in resumeInput,
+) (*mcp.CallToolResult, error) {
+	ctx, span := telemetry.Start(ctx, telemetry.SpanExecuteResume)
+	span.SetString(telemetry.AttrResumeAction, in.Action)
+	span.SetString(telemetry.AttrExecutionID, shorten(in.ExecutionID))
+	id, err := parseExecutionID(in.ExecutionID)
+	if err != nil {
+		return c.finish(span, in.ExecutionID, reply{Status: statusNotFound}, nil)
+	}
+	r, err := c.resume(ctx, id, in.Action, parseContent(in.Content))
+	span.SetBool(telemetry.AttrResumeReplayed, r.Replayed)
+	span.SetBool(telemetry.AttrResumeJoined, r.Joined)
+	return c.finish(span, in.ExecutionID, r, err)
+}
+
+// parseContent returns the JSON object that a client sent as content; nil for {}, for anything that is not an object,
+// and for what is not JSON.
+func parseContent(content string) []byte {
+	var fields map[string]json.RawMessage
+	if json.Unmarshal([]byte(content), &fields) != nil || len(fields) == 0 {
+		return nil
+	}
+	return []byte(content)
+}
+
+// execution returns the stub of an execution's object.
+func (c *caller) execution(id executionID) *durableobject.Stub {
+	return c.state.Namespace(props.NamespaceExecution).GetByName(id.Base()).WithProps(c.owner.Encode())
+}
+
+func (c *caller) resume(ctx context.Context, id executionID, action string, content []byte) (reply, error) {
+	r, err := durableobject.Call[reply](ctx, c.execution(id), methodResume,
+		resumeRequest{ID: id.String(), Action: action, Content: content})
+	if err == nil && c.rt != nil && r.Status != statusForbidden && r.Status != statusNotFound {
+		c.rt.noteAnswered(id)
+	}
+	return r, err
+}
+
+// expire ends a paused execution, if it still is paused.
+func (c *caller) expire(ctx context.Context, id executionID) error {
+	_, err := durableobject.Call[bool](ctx, c.execution(id), methodExpire, expireRequest{ID: id.String()})
+	return err
+}
+
+// finish ends the span of a call and returns its result. A failure of the execution's object is a result too: the model
+// can do something about it.
+func (c *caller) finish(span telemetry.Span, id string, r reply, err error) (*mcp.CallToolResult, error) {
+	if err != nil {
+		span.SetString(telemetry.AttrOutcome, "failed")
+		span.End(err)
+		var failure *durableobject.Error
+		switch {
+		case errors.Is(err, context.DeadlineExceeded):
+			return renderOutcome(failed("the execution took too long")), nil
+		case errors.As(err, &failure) && failure.Reason == sidecar.ReasonOverloaded:
+			return renderOutcome(failed("the host is overloaded; wait a moment and try again")), nil
+		case errors.As(err, &failure) && failure.Reason != sidecar.ReasonException:
+			return renderOutcome(failed("the execution was lost because its host is restarting; run the execute tool again")), nil
+		}
+		c.env.Log.Error("execution failed", "object_id", c.state.ID().String(), "err", err)
+		return renderOutcome(failed("internal error")), nil
+	}
+	if r.Status == statusWaiting && c.rt != nil {
+		c.rt.notePaused(r.Pause)
+	}
+	span.SetString(telemetry.AttrOutcome, r.Status)
+	span.End(nil)
+	return render(id, r, time.Now()), nil
+}

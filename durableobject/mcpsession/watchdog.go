@@ -1,0 +1,43 @@
+package mcpsession
+
+import (
+	"sync"
+	"time"
+)
+
+// watchdog is a timer that can be stopped and goes on with what is left. Its methods may be called from any goroutine.
+type watchdog struct {
+	// mu guards the fields below.
+	mu    sync.Mutex
+	timer *time.Timer
+	// left is what was left when the timer was last started, since when that was.
+	left  time.Duration
+	since time.Time
+	// stopped is whether it is stopped.
+	stopped bool
+}
+
+// startWatchdog runs bite after d, on a goroutine of its own.
+func startWatchdog(d time.Duration, bite func()) *watchdog {
+	return &watchdog{timer: time.AfterFunc(d, bite), left: d, since: time.Now()}
+}
+
+// set stops the timer or lets it go on.
+func (w *watchdog) set(stopped bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	switch {
+	case stopped == w.stopped:
+		return
+	case stopped:
+		w.timer.Stop()
+		w.left -= time.Since(w.since)
+	default:
+		w.since = time.Now()
+		w.timer.Reset(max(w.left, 0))
+	}
+	w.stopped = stopped
+}
+
+// end stops it for good.
+func (w *watchdog) end() { w.timer.Stop() }
