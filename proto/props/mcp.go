@@ -83,6 +83,42 @@ const (
 	IntentStateless = "stateless"
 )
 
+// MethodSessionCheck is the method of a session object with which the worker asks whether the identity in the props may
+// use the session, before it refuses a request for another reason. It takes nothing (null) and returns nothing; the
+// verdict is an error whose Name is one of the SessionError values.
+const MethodSessionCheck = "check"
+
+// Names of the errors that MethodSessionCheck throws.
+const (
+	// SessionErrorNotFound: the session was never made.
+	SessionErrorNotFound = "SessionNotFound"
+	// SessionErrorEnded: it was ended by DELETE.
+	SessionErrorEnded = "SessionEnded"
+	// SessionErrorForbidden: it belongs to another account or organization.
+	SessionErrorForbidden = "SessionForbidden"
+)
+
+// The errors that both halves answer alike.
+var (
+	// ErrSessionNotFound answers a session id that was never issued.
+	ErrSessionNotFound = &HTTPError{Status: http.StatusNotFound, Code: CodeUnauthorized, Message: "Session not found"}
+	// ErrSessionEnded answers every use of a session after its DELETE.
+	ErrSessionEnded = &HTTPError{
+		Status: http.StatusNotFound, Code: CodeUnauthorized, Message: "Session timed out, please reconnect",
+	}
+	// ErrSessionForbidden answers the use of another's session.
+	ErrSessionForbidden = &HTTPError{
+		Status: http.StatusForbidden, Code: CodeForbidden, Message: "This session belongs to another account or organization",
+	}
+	// ErrUnavailable answers while an object restarts or its host moves.
+	ErrUnavailable = &HTTPError{
+		Status: http.StatusServiceUnavailable, Code: CodeUnauthorized,
+		Message: "The session is restarting, please try again", RetryAfter: 2 * time.Second,
+	}
+	// ErrInternal answers a defect; its detail is in the span only.
+	ErrInternal = &HTTPError{Status: http.StatusInternalServerError, Code: CodeInternal, Message: "Internal server error"}
+)
+
 // How a paused call asks for approval.
 const (
 	// ElicitationModel: the model calls the resume tool.
