@@ -51,11 +51,12 @@ func (l *inherited) url() string { return "http://" + l.address() }
 // close closes both descriptors.
 func (l *inherited) close() error { return errors.Join(l.file.Close(), l.listener.Close()) }
 
-// openListeners opens all ports. A busy one is a *BusyError; with patient, ports are waited for a little.
-func openListeners(ctx context.Context, o Options, patient bool) (*listeners, error) {
+// openListeners opens all ports. A busy one is a *BusyError. With waiting, busy ports are waited for a little, and
+// waiting is told of each.
+func openListeners(ctx context.Context, o Options, waiting func(port)) (*listeners, error) {
 	var out [4]*inherited
 	for i, p := range o.ports() {
-		l, err := openListener(ctx, p, patient)
+		l, err := openListener(ctx, p, waiting)
 		if err != nil {
 			for _, open := range out[:i] {
 				err = errors.Join(err, open.close())
@@ -68,10 +69,11 @@ func openListeners(ctx context.Context, o Options, patient bool) (*listeners, er
 }
 
 // openListener opens one port on loopback.
-func openListener(ctx context.Context, p port, patient bool) (*inherited, error) {
+func openListener(ctx context.Context, p port, waiting func(port)) (*inherited, error) {
 	address := net.JoinHostPort("127.0.0.1", strconv.Itoa(p.port))
 	l, err := net.Listen("tcp", address)
-	if errors.Is(err, syscall.EADDRINUSE) && patient {
+	if errors.Is(err, syscall.EADDRINUSE) && waiting != nil {
+		waiting(p)
 		l, err = retryListen(ctx, address, err)
 	}
 	if errors.Is(err, syscall.EADDRINUSE) {

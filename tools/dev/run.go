@@ -27,7 +27,13 @@ func Run(ctx context.Context, o Options) (err error) {
 		return err
 	}
 	defer closing(&err, state.close)
-	ls, err := openListeners(ctx, o, state.orphaned)
+	out := console.NewOutput(o.Stderr, len(nameHost), o.Color)
+	log := newLog(out.Source("tandem"), o)
+	var waiting func(port)
+	if state.orphaned {
+		waiting = func(p port) { log.Warn("waiting for the processes of a killed tandem dev to end", "port", p.port) }
+	}
+	ls, err := openListeners(ctx, o, waiting)
 	if err != nil {
 		return err
 	}
@@ -47,9 +53,10 @@ func Run(ctx context.Context, o Options) (err error) {
 		return fmt.Errorf("make lifeline: %w", err)
 	}
 	defer closing(&err, func() error { return errors.Join(lifeline.Close(), keep.Close()) })
-	out := console.NewOutput(o.Stderr, len(nameHost), o.Color)
 	st := &stack{options: o, state: state.path, run: run, listeners: ls}
-	return newSupervisor(ctx, st, out, lifeline).run(ctx)
+	sup := newSupervisor(ctx, st, log)
+	sup.add(out, lifeline)
+	return sup.run(ctx)
 }
 
 // open opens the state directory that the options name.

@@ -10,9 +10,11 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -304,7 +306,7 @@ func TestChildrenDieWithAKilledSupervisor(t *testing.T) {
 	for name, mode := range modes {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if mode == "*="+modeNoLife && childAttributes().Pdeathsig == 0 {
+			if mode == "*="+modeNoLife && runtime.GOOS != "linux" {
 				t.Skip("this system has no parent-death signal")
 			}
 			w := newWatcher(t)
@@ -326,20 +328,31 @@ func TestRestartAfterAKilledSupervisor(t *testing.T) {
 	t.Parallel()
 	w := newWatcher(t)
 	o := fakeOptions(t, w)
-	cmd := startSupervisor(t, w, o, "")
+	cmd := startSupervisor(t, w, o, nameWorker+"="+modeStubborn)
 	before := readReady(t, o.ReadyFile)
 	if err := cmd.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
 	cmd.Process.Wait()
+	var once sync.Once
 	r := start(t, func(n *Options) {
 		n.StateDir, n.ReadyFile = o.StateDir, o.ReadyFile
 		n.Port = portOf(t, before.MCPURL)
+		n.Stderr = writerFunc(func(line string) {
+			if strings.Contains(line, "waiting for the processes of a killed tandem dev") {
+				once.Do(func() { syscall.Kill(before.Pids[nameWorker], syscall.SIGKILL) })
+			}
+		})
 	})
 	if after, _ := r.untilReady(t); after.MCPURL != before.MCPURL || after.Pid == before.Pid {
 		t.Errorf("before %+v, after %+v", before, after)
 	}
 }
+
+// writerFunc is a writer that hands on what is written.
+type writerFunc func(string)
+
+func (f writerFunc) Write(p []byte) (int, error) { f(string(p)); return len(p), nil }
 
 // portOf returns the port of a URL.
 func portOf(t *testing.T, url string) int {

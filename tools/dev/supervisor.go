@@ -40,28 +40,32 @@ type supervisor struct {
 	began    time.Time
 }
 
-// newSupervisor prepares the children; lifeline is the end of the pipe that they inherit.
-func newSupervisor(ctx context.Context, st *stack, out *console.Output, lifeline *os.File) *supervisor {
+// newSupervisor prepares a supervisor without children.
+func newSupervisor(ctx context.Context, st *stack, log *slog.Logger) *supervisor {
 	o := st.options
 	s := &supervisor{
-		options: o, stack: st, children: map[string]*child{}, lifeline: lifeline,
+		options: o, stack: st, children: map[string]*child{}, log: log,
 		detached: context.WithoutCancel(ctx), events: make(chan event), kill: make(chan struct{}),
 		pids: map[string]int{}, began: time.Now(),
-		log: newLog(out.Source("tandem"), o),
 	}
 	s.common = []string{
 		"--lifeline", fmt.Sprint(lifelineFD), "--log-level", strings.ToLower(o.LogLevel.String()),
 		"--log-format", logFormat(o.Color),
 		"--otlp-endpoint", st.listeners.otlp.url(), "--trace-ratio", fmt.Sprint(o.TraceRatio),
 	}
-	for _, p := range st.processes() {
+	return s
+}
+
+// add prepares the children: they write to out, and inherit lifeline, their end of the pipe.
+func (s *supervisor) add(out *console.Output, lifeline *os.File) {
+	s.lifeline = lifeline
+	for _, p := range s.stack.processes() {
 		s.order = append(s.order, p.name)
 		s.children[p.name] = &child{
 			process: p, sup: s, output: out.Source(p.name),
 			first: make(chan struct{}), stop: make(chan struct{}), done: make(chan struct{}),
 		}
 	}
-	return s
 }
 
 // newLog returns the supervisor's own logger.
