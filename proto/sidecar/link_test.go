@@ -19,7 +19,9 @@ import (
 	"github.com/tandem-do/tandem/proto/sidecar"
 )
 
-func echo(_ context.Context, _ sidecar.Target, _ string, args []byte) ([]byte, error) { return args, nil }
+func echo(_ context.Context, _ sidecar.Target, _ string, args []byte) ([]byte, error) {
+	return args, nil
+}
 
 func TestCallCarriesTargetTraceAndDeadline(t *testing.T) {
 	t.Parallel()

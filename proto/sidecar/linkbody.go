@@ -33,14 +33,29 @@ func (l *Link) outgoingRequest(r *http.Request) (*dopb.HttpRequest, *upload, err
 		}
 		return head, up, nil
 	}
-	body := make([]byte, r.ContentLength)
-	_, err := io.ReadFull(r.Body, body)
-	if err = errors.Join(err, r.Body.Close()); err != nil {
-		return nil, nil, bodyError(err)
+	body, err := ReadBody(r)
+	if err != nil {
+		return nil, nil, err
 	}
 	head.Body = body
 	return head, nil, nil
 }
+
+// ReadBody reads the body of r, whose ContentLength says its size, and closes it. Errors are *Error.
+func ReadBody(r *http.Request) ([]byte, error) {
+	if b, ok := r.Body.(*inlineBody); ok && int64(len(b.rest)) == r.ContentLength {
+		return b.rest, nil
+	}
+	body := make([]byte, r.ContentLength)
+	_, err := io.ReadFull(r.Body, body)
+	if err = errors.Join(err, r.Body.Close()); err != nil {
+		return nil, bodyError(err)
+	}
+	return body, nil
+}
+
+// BytesBody returns a request's body that is in memory. A Link does not copy it.
+func BytesBody(b []byte) io.ReadCloser { return &inlineBody{rest: b} }
 
 // requestURL returns the absolute URL of a client's request, or of one that a server received.
 func requestURL(r *http.Request) string {
@@ -186,7 +201,7 @@ func (l *Link) response(ctx context.Context, r *http.Request, p *pendingCall, h 
 	return resp, nil
 }
 
-// inlineBody is a response's body that came with its head.
+// inlineBody is a body that is in memory, such as one that came with its head.
 type inlineBody struct{ rest []byte }
 
 // Read implements io.Reader.

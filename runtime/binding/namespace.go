@@ -1,5 +1,3 @@
-// Package binding holds the capabilities that configuration gives to a script or a Go class. This file: the
-// namespace binding and its stubs.
 package binding
 
 import (
