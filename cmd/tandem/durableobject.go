@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"net"
 
 	"github.com/spf13/cobra"
 
@@ -62,7 +63,7 @@ func (f *hostFlags) serve(ctx context.Context, reflection bool, log *slog.Logger
 	defer sandbox.Close()
 	address := f.address
 	if address == "" {
-		address = l.Addr().String()
+		address = target(l.Addr())
 	}
 	return host.Serve(ctx, host.Options{
 		Listener: l, Address: address, Dir: f.dir, Router: router, Worker: mcpWorker,
@@ -73,4 +74,12 @@ func (f *hostFlags) serve(ctx context.Context, reflection bool, log *slog.Logger
 		}),
 		Reflection: reflection, Log: log,
 	})
+}
+
+// target returns the gRPC target of an address that a process listens on.
+func target(a net.Addr) string {
+	if a.Network() == "unix" {
+		return "unix:" + a.String()
+	}
+	return a.String()
 }

@@ -65,7 +65,8 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// fakeSay connects to the watcher and says that name is at kind; the connection stays open.
+// fakeSay connects to the watcher and says that name is at kind. The connection stays open, and the process does not
+// outlive the test at its other end.
 func fakeSay(name, kind string) net.Conn {
 	conn, err := net.Dial("unix", os.Getenv(envWatch))
 	if err != nil {
@@ -73,6 +74,10 @@ func fakeSay(name, kind string) net.Conn {
 		os.Exit(1)
 	}
 	fmt.Fprintln(conn, name, kind, os.Getpid())
+	go func() {
+		conn.Read(make([]byte, 1))
+		os.Exit(1)
+	}()
 	return conn
 }
 
