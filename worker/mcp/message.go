@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
@@ -19,6 +18,8 @@ const (
 
 // message is what the worker needs to know of a body. Of a batch it describes the first request.
 type message struct {
+	// withParams: metaVersion, tool and client are wanted.
+	withParams bool
 	// batch: the body is an array.
 	batch bool
 	// hasInitialize: one of the messages is an initialize.
@@ -43,13 +44,14 @@ type implementation struct {
 	Version string `json:"version"`
 }
 
-// parseMessage reads a body by the rules of the MCP SDK, so that worker and object understand the same.
-func parseMessage(body []byte) (message, error) {
+// parseMessage reads a body. Names are compared exactly, as the MCP SDK in the object does, so that both understand the
+// same. The parameters are looked at only if withParams says so: they are most of a body and seldom needed.
+func parseMessage(body []byte, withParams bool) (message, error) {
 	body = bytes.TrimSpace(body)
 	if len(body) == 0 {
 		return message{}, errors.New("empty body")
 	}
-	var m message
+	m := message{withParams: withParams}
 	if body[0] != '[' {
 		return m, m.add(body)
 	}
@@ -71,38 +73,67 @@ func parseMessage(body []byte) (message, error) {
 
 // add reads one message into m.
 func (m *message) add(raw []byte) error {
-	decoded, err := jsonrpc.DecodeMessage(raw)
+	var fields map[string]json.RawMessage
+	if err := json.Unmarshal(raw, &fields); err != nil {
+		return fmt.Errorf("parse message: %w", err)
+	}
+	if string(fields["jsonrpc"]) != `"2.0"` {
+		return errors.New("not a message of JSON-RPC 2.0")
+	}
+	id, err := requestID(fields["id"])
 	if err != nil {
 		return err
 	}
-	req, ok := decoded.(*jsonrpc.Request)
-	if !ok {
+	rawMethod, isRequest := fields["method"]
+	if !isRequest {
+		if id == "" || (fields["result"] == nil && fields["error"] == nil) {
+			return errors.New("neither a request nor a response")
+		}
 		return nil
 	}
-	if req.Method == "" {
-		return errors.New("the method is empty")
+	var method string
+	if err := json.Unmarshal(rawMethod, &method); err != nil || method == "" {
+		return errors.New("the method is not a name")
 	}
-	if req.Method == methodInitialize {
+	if method == methodInitialize {
 		m.hasInitialize = true
 	}
 	first := m.method == ""
 	if first {
-		m.method = req.Method
-		if req.ID.IsValid() {
-			m.id = fmt.Sprint(req.ID.Raw())
-			if m.rawID, err = json.Marshal(req.ID.Raw()); err != nil {
-				return fmt.Errorf("request id: %w", err)
-			}
+		m.method = method
+		if m.id = id; id != "" {
+			m.rawID = fields["id"]
 		}
 	}
-	return m.addParams(req.Params, first)
+	if m.withParams {
+		m.addParams(fields["params"], first)
+	}
+	return nil
+}
+
+// requestID returns an ID as text: a string or a number; empty when there is none, or null.
+func requestID(raw json.RawMessage) (string, error) {
+	if len(raw) == 0 || string(raw) == "null" {
+		return "", nil
+	}
+	switch c := raw[0]; {
+	case c == '"':
+		var text string
+		err := json.Unmarshal(raw, &text)
+		if text == "" {
+			text = `""` // an ID all the same
+		}
+		return text, err
+	case c == '-', c >= '0' && c <= '9':
+		return string(raw), nil
+	}
+	return "", errors.New("the id is neither a string nor a number")
 }
 
 // addParams reads what counts of a message's parameters. Parameters of another form are the object's to refuse.
-func (m *message) addParams(raw json.RawMessage, first bool) error {
-	raw = bytes.TrimSpace(raw)
+func (m *message) addParams(raw json.RawMessage, first bool) {
 	if len(raw) == 0 || raw[0] != '{' {
-		return nil
+		return
 	}
 	var p struct {
 		Name       json.RawMessage            `json:"name"`
@@ -110,14 +141,14 @@ func (m *message) addParams(raw json.RawMessage, first bool) error {
 		Meta       map[string]json.RawMessage `json:"_meta"`
 	}
 	if json.Unmarshal(raw, &p) != nil {
-		return nil
+		return
 	}
 	var version string
 	if json.Unmarshal(p.Meta[mcp.MetaKeyProtocolVersion], &version) == nil && version != "" {
 		m.metaVersion = version
 	}
 	if !first {
-		return nil
+		return
 	}
 	// Wrong types leave the fields empty: they are for the span alone.
 	if m.method == methodToolsCall {
@@ -128,5 +159,4 @@ func (m *message) addParams(raw json.RawMessage, first bool) error {
 		info = p.Meta[mcp.MetaKeyClientInfo]
 	}
 	_ = json.Unmarshal(info, &m.client)
-	return nil
 }

@@ -14,14 +14,14 @@ func FuzzParseMessage(f *testing.F) {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, body []byte) {
-		m, err := parseMessage(body)
+		m, err := parseMessage(body, true)
 		if err != nil {
 			return
 		}
 		if !json.Valid(body) {
 			t.Errorf("%q is not JSON and was taken", body)
 		}
-		if (m.id == "") != (m.rawID == nil) && m.rawID == nil {
+		if (m.id == "") != (m.rawID == nil) {
 			t.Errorf("%q: id %q without its JSON", body, m.id)
 		}
 		if m.rawID != nil && !json.Valid(m.rawID) {
@@ -36,7 +36,7 @@ func TestOddParameters(t *testing.T) {
 	for _, params := range []string{`[]`, `[1]`, `{"name":1}`, `{"name":"x","_meta":1}`, `{"name":"x","_meta":{"a":1}}`,
 		`{"clientInfo":[]}`, `null`, `{"_meta":{"io.modelcontextprotocol/protocolVersion":5}}`} {
 		body := `{"jsonrpc":"2.0","id":7,"method":"tools/call","params":` + params + `}`
-		if m, err := parseMessage([]byte(body)); err != nil || m.method != "tools/call" || m.id != "7" || m.metaVersion != "" {
+		if m, err := parseMessage([]byte(body), true); err != nil || m.method != "tools/call" || m.id != "7" || m.metaVersion != "" {
 			t.Errorf("%s: got %+v, %v", params, m, err)
 		}
 	}
@@ -47,7 +47,7 @@ func BenchmarkParseMessage(b *testing.B) {
 		`"capabilities":{},"clientInfo":{"name":"bench","version":"1.0.0"}}}`)
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := parseMessage(body); err != nil {
+		if _, err := parseMessage(body, true); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -193,7 +193,9 @@ func (c *call) readMessage(elicitation *string) *fault {
 		return f
 	}
 	c.body = body
-	if c.message, err = parseMessage(body); err != nil {
+	// _meta names the version of a request that has neither a session nor the header.
+	withParams := c.span.Sampled() || (c.version() == "" && c.r.Header.Get(props.HeaderSessionID) == "")
+	if c.message, err = parseMessage(body, withParams); err != nil {
 		f := transportFault(http.StatusBadRequest, props.CodeParse, "Parse error: the body is not JSON-RPC 2.0")
 		f.cause = err
 		return f
