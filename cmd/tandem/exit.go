@@ -51,6 +51,7 @@ func exitCode(err error) int {
 	var program programExit
 	var busy *dev.BusyError
 	var state *dev.StateError
+	var start *dev.StartError
 	switch {
 	case err == nil:
 		return exitOK
@@ -62,6 +63,8 @@ func exitCode(err error) int {
 		return exitBusy // EAGAIN is a store's file lock that another process holds
 	case errors.As(err, &state):
 		return exitState
+	case errors.As(err, &start):
+		return exitFailure // even if the others had to be killed
 	case errors.Is(err, dev.ErrKilled):
 		return exitKilled
 	}

@@ -12,11 +12,10 @@ import (
 	"github.com/tandem-do/tandem/tools/dev"
 )
 
-// envMain makes the test binary be tandem itself.
-const envMain = "TANDEM_TEST_MAIN"
-
+// With a subcommand the test binary is tandem itself. An environment variable would not do: the sandbox starts its
+// children without any.
 func TestMain(m *testing.M) {
-	if os.Getenv(envMain) != "" {
+	if len(os.Args) > 1 && !strings.HasPrefix(os.Args[1], "-") {
 		main()
 	}
 	os.Exit(m.Run())
@@ -181,6 +180,7 @@ func TestExitCodes(t *testing.T) {
 		{fmt.Errorf("lock: %w", syscall.EAGAIN), exitBusy},
 		{&dev.StateError{Dir: "x", Reason: "is corrupt"}, exitState},
 		{errors.Join(dev.ErrKilled), exitKilled},
+		{errors.Join(&dev.StartError{Process: "x", Cause: errors.New("y")}, dev.ErrKilled), exitFailure},
 		{programExit(7), 7},
 	} {
 		if got := exitCode(test.err); got != test.want {

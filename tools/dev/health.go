@@ -15,7 +15,7 @@ import (
 
 // Waits of a health check.
 const (
-	probeTimeout = time.Second
+	probeTimeout = 5 * time.Second
 	probeEvery   = 10 * time.Millisecond
 )
 

@@ -73,7 +73,7 @@ type limits struct {
 
 // defaultLimits are the limits of `tandem dev`.
 var defaultLimits = limits{
-	start: 20 * time.Second, drain: DrainTimeout,
+	start: time.Minute, drain: DrainTimeout,
 	backoffFirst: 100 * time.Millisecond, backoffMax: 5 * time.Second, steady: 10 * time.Second,
 	startAttempts: 5, crashLoop: 4, slow: 2 * time.Second,
 }
