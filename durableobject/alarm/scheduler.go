@@ -47,6 +47,7 @@ type Options struct {
 // Scheduler makes the runs of a store's alarms.
 type Scheduler struct {
 	o      Options
+	jitter func() float64  // in [0, 1)
 	ctx    context.Context // the scheduler's lifetime
 	cancel context.CancelCauseFunc
 	wake   chan struct{}
@@ -78,7 +79,9 @@ type run struct {
 }
 
 // New returns a scheduler that runs until Close. One store has at most one scheduler.
-func New(o Options) (*Scheduler, error) {
+func New(o Options) (*Scheduler, error) { return newScheduler(o, rand.Float64) }
+
+func newScheduler(o Options, jitter func() float64) (*Scheduler, error) {
 	if o.Store == nil || o.Deliver == nil {
 		return nil, errors.New("new alarm scheduler: Store and Deliver must be given")
 	}
@@ -91,7 +94,7 @@ func New(o Options) (*Scheduler, error) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	s := &Scheduler{o: o, wake: make(chan struct{}, 1), running: make(map[object]*run)}
+	s := &Scheduler{o: o, jitter: jitter, wake: make(chan struct{}, 1), running: make(map[object]*run)}
 	s.ctx, s.cancel = detach()
 	o.Store.OnAlarm(s.alarmSet)
 	s.runs.Go(s.loop)
@@ -268,7 +271,7 @@ func (s *Scheduler) settle(d storage.DueAlarm, outcome Outcome) error {
 		_, err := s.o.Store.DropAlarm(d)
 		return err
 	}
-	next := Retry(outcome, d.Retries, d.Counted, rand.Float64())
+	next := Retry(outcome, d.Retries, d.Counted, s.jitter())
 	if next.Drop {
 		s.o.Log.Warn("alarm dropped: its handler failed too often", "namespace", d.Namespace, "object_id", d.ID,
 			"retries", d.Retries)

@@ -18,9 +18,13 @@ const maxAlarmMillis = 8_640_000_000_000_000
 // Alarm returns the time of the object's alarm, and whether there is one. While the alarm's handler runs there
 // is none, unless one was set since. Between the retries of an alarm it is the time that was set first.
 func (o *Object) Alarm(ctx context.Context) (at time.Time, ok bool, err error) {
-	if o.hooks.Observe != nil {
-		defer o.observe(ctx, "getAlarm")(&err)
-	}
+	end := o.observe(ctx, "getAlarm")
+	at, ok, err = o.alarm(ctx)
+	end.with(err)
+	return at, ok, err
+}
+
+func (o *Object) alarm(ctx context.Context) (at time.Time, ok bool, err error) {
 	if err := o.lock(ctx, "getAlarm"); err != nil {
 		return time.Time{}, false, err
 	}
@@ -43,10 +47,14 @@ func (o *Object) Alarm(ctx context.Context) (at time.Time, ok bool, err error) {
 
 // SetAlarm sets the object's one alarm, in whole milliseconds, rounded up; a time in the past means now. Errors:
 // *Error for a time that is not after 1970-01-01T00:00:00Z or that JavaScript cannot hold.
-func (o *Object) SetAlarm(ctx context.Context, at time.Time, opts PutOptions) (err error) {
-	if o.hooks.Observe != nil {
-		defer o.observe(ctx, "setAlarm")(&err)
-	}
+func (o *Object) SetAlarm(ctx context.Context, at time.Time, opts PutOptions) error {
+	end := o.observe(ctx, "setAlarm")
+	err := o.setAlarm(ctx, at, opts)
+	end.with(err)
+	return err
+}
+
+func (o *Object) setAlarm(ctx context.Context, at time.Time, opts PutOptions) error {
 	millis := ceilMillis(at)
 	if millis <= 0 {
 		return typeError("setAlarm() cannot be called with an alarm time <= 0")
@@ -58,11 +66,11 @@ func (o *Object) SetAlarm(ctx context.Context, at time.Time, opts PutOptions) (e
 }
 
 // DeleteAlarm removes the alarm, if there is one.
-func (o *Object) DeleteAlarm(ctx context.Context, opts PutOptions) (err error) {
-	if o.hooks.Observe != nil {
-		defer o.observe(ctx, "deleteAlarm")(&err)
-	}
-	return o.changeAlarm(ctx, alarmWrite{kind: alarmDelete}, opts)
+func (o *Object) DeleteAlarm(ctx context.Context, opts PutOptions) error {
+	end := o.observe(ctx, "deleteAlarm")
+	err := o.changeAlarm(ctx, alarmWrite{kind: alarmDelete}, opts)
+	end.with(err)
+	return err
 }
 
 func (o *Object) changeAlarm(ctx context.Context, change alarmWrite, opts PutOptions) error {
@@ -85,8 +93,8 @@ func (o *Object) changeAlarm(ctx context.Context, change alarmWrite, opts PutOpt
 func (o *Object) BeginAlarm(due DueAlarm) (bool, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if o.err != nil {
-		return false, o.err
+	if err := o.usableLocked(); err != nil {
+		return false, err
 	}
 	if o.inAlarm {
 		return false, errors.New("begin alarm: a run is open already")
@@ -112,8 +120,8 @@ func (o *Object) BeginAlarm(due DueAlarm) (bool, error) {
 func (o *Object) EndAlarm(ok bool) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if o.err != nil {
-		return o.err
+	if err := o.usableLocked(); err != nil {
+		return err
 	}
 	token, open := o.running, o.inAlarm
 	o.inAlarm, o.running = false, 0

@@ -77,8 +77,8 @@ func (o *Object) SetName(name string) {
 func (o *Object) Name() (name string, ok bool, err error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if o.err != nil {
-		return "", false, o.err
+	if err := o.usableLocked(); err != nil {
+		return "", false, err
 	}
 	if o.hasName {
 		return o.name, true, nil
@@ -220,8 +220,8 @@ func (o *Object) fillName(b *pebble.Batch, remains, cleared bool) error {
 func (o *Object) Empty() (bool, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if o.err != nil {
-		return false, o.err
+	if err := o.usableLocked(); err != nil {
+		return false, err
 	}
 	found, err := o.store.anyKey(o.prefix)
 	if err != nil {

@@ -57,12 +57,7 @@ func prefixEnd(prefix string) (string, bool) {
 	return "", false
 }
 
-// List returns the entries that the options choose. Errors: *Error for Start with StartAfter, a negative limit, and
-// more than Limits.ListBytes.
-func (o *Object) List(ctx context.Context, opts ListOptions) (entries []Entry, err error) {
-	if o.hooks.Observe != nil {
-		defer o.observe(ctx, "list")(&err)
-	}
+func (o *Object) list(ctx context.Context, opts ListOptions) (entries []Entry, err error) {
 	if opts.Start != nil && opts.StartAfter != nil {
 		return nil, typeError("list() cannot be called with both start and startAfter values.")
 	}

@@ -63,11 +63,17 @@ func open(o Options) (*Store, error) {
 		files = vfs.Default
 	}
 	database := files.PathJoin(o.Dir, databaseDir)
-	// Before anything is touched: the lock's file would already be.
-	if _, err := readStoreFile(files, o.Dir); err != nil {
+	// Before anything is touched: already the lock's file would be.
+	hostID, err := readStoreFile(files, o.Dir)
+	if err != nil {
 		return nil, err
 	}
-	if err := makeDirs(files, o.Dir, database); err != nil {
+	if hostID == "" {
+		err = makeDirs(files, o.Dir, database)
+	} else if _, serr := files.Stat(database); serr != nil {
+		err = fmt.Errorf("%w: %s is there, but not %s: %w", ErrCorrupt, storeFile, databaseDir, serr)
+	}
+	if err != nil {
 		return nil, err
 	}
 	lock, err := pebble.LockDirectory(database, files)
@@ -80,8 +86,7 @@ func open(o Options) (*Store, error) {
 	}
 	// Pebble takes a reference of its own.
 	defer func() { _ = lock.Close() }()
-	hostID, err := readStoreFile(files, o.Dir)
-	if err != nil {
+	if hostID, err = readStoreFile(files, o.Dir); err != nil {
 		return nil, err
 	}
 	return openLocked(o, files, lock, hostID)
@@ -98,7 +103,12 @@ func openLocked(o Options, files vfs.FS, lock *pebble.Lock, hostID string) (*Sto
 		return nil, fmt.Errorf("%w: %s names a store, but %s holds none", ErrCorrupt, storeFile, databaseDir)
 	}
 	opts := pebbleOptions(o)
-	opts.FS, opts.Lock = o.FS, lock
+	opts.FS, opts.Lock = files, lock
+	if hostID == "" && desc.Exists {
+		if err := mustBeEmpty(database, opts.Clone()); err != nil {
+			return nil, err
+		}
+	}
 	db, err := pebble.Open(database, opts)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrCorrupt, err)
@@ -108,7 +118,7 @@ func openLocked(o Options, files vfs.FS, lock *pebble.Lock, hostID string) (*Sto
 		broken: make(chan struct{}), commits: make(chan *Commit, 4096), completed: make(chan struct{}),
 	}
 	if hostID == "" {
-		s.hostID, err = finishMaking(db, files, o.Dir)
+		s.hostID, err = finishMaking(files, o.Dir)
 	}
 	if err == nil {
 		err = s.loadEpoch()
@@ -238,20 +248,30 @@ func readStoreFile(files vfs.FS, dir string) (string, error) {
 	return hostID, nil
 }
 
-// finishMaking gives a new store its identity. The database may be there from an attempt that was interrupted, but it
-// must be empty.
-func finishMaking(db *pebble.DB, files vfs.FS, dir string) (string, error) {
+// mustBeEmpty looks into a database that an interrupted attempt to make a store has left, without changing it.
+func mustBeEmpty(database string, opts *pebble.Options) (err error) {
+	opts.ReadOnly = true
+	db, err := pebble.Open(database, opts)
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrCorrupt, err)
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
 	it, err := db.NewIter(nil)
 	if err != nil {
-		return "", err
+		return err
 	}
 	used := it.First()
 	if err := it.Close(); err != nil {
-		return "", err
+		return err
 	}
 	if used {
-		return "", fmt.Errorf("%w: %s holds data, but %s is missing", ErrCorrupt, databaseDir, storeFile)
+		return fmt.Errorf("%w: %s holds data, but %s is missing", ErrCorrupt, databaseDir, storeFile)
 	}
+	return nil
+}
+
+// finishMaking gives a new store its identity.
+func finishMaking(files vfs.FS, dir string) (string, error) {
 	var id [hostIDBytes]byte
 	rand.Read(id[:]) // never fails: crypto/rand ends the process instead
 	hostID := hex.EncodeToString(id[:])

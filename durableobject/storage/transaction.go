@@ -12,9 +12,8 @@ type scopeKey struct{ o *Object }
 // Transaction runs fn as a critical section, and its writes as one transaction: an error rolls them back and is
 // returned, ErrRollback as nil. Within fn use the same Object, with fn's context. Transactions nest.
 func (o *Object) Transaction(ctx context.Context, fn func(context.Context) error) (err error) {
-	if o.hooks.Observe != nil {
-		defer o.observe(ctx, "transaction")(&err)
-	}
+	end := o.observe(ctx, "transaction")
+	defer func() { end.with(err) }()
 	outer, _ := ctx.Value(scopeKey{o}).(*layer)
 	if outer != nil || o.hooks.CriticalSection == nil {
 		return o.transact(ctx, outer, fn)
@@ -78,8 +77,8 @@ func (o *Object) push(ctx context.Context, outer *layer) (*layer, error) {
 func (o *Object) pop(l *layer, keep bool) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if o.err != nil {
-		return o.err
+	if err := o.usableLocked(); err != nil {
+		return err
 	}
 	if !o.top.has(l) {
 		return fmt.Errorf("transaction: pending writes were discarded")
@@ -105,8 +104,8 @@ func (o *Object) Rollback(ctx context.Context) error {
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if o.err != nil {
-		return o.err
+	if err := o.usableLocked(); err != nil {
+		return err
 	}
 	if o.top == nil || o.top.parent == nil {
 		return plainError("Cannot roll back outside of a transaction.")
