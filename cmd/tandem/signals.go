@@ -6,7 +6,12 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+	"time"
 )
+
+// sameSignal is how soon after the first signal another counts as the same: a wrapper often passes on what the
+// terminal has sent to its child too.
+const sameSignal = 300 * time.Millisecond
 
 // signals returns a context that ends, with the signal as its cause, on the first SIGINT, SIGTERM or SIGHUP; the
 // second calls again, once, from another goroutine. stop gives the signals back and waits for that goroutine.
@@ -20,14 +25,18 @@ func signals(again func()) (ctx context.Context, cancel context.CancelCauseFunc,
 	stopping, done := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(done)
-		for n := 0; n < 2; n++ {
+		var first time.Time
+		for {
 			select {
 			case s := <-received:
-				if n == 1 {
+				switch {
+				case first.IsZero():
+					first = time.Now()
+					cancel(fmt.Errorf("signal: %s", s))
+				case time.Since(first) >= sameSignal:
 					again()
 					return
 				}
-				cancel(fmt.Errorf("signal: %s", s))
 			case <-stopping:
 				return
 			}

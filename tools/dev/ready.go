@@ -100,6 +100,10 @@ func printReady(out io.Writer, r Ready, took time.Duration) error {
 	}
 	fmt.Fprintf(w, "\nready in %.2f s: %s (Ctrl-C drains and stops)\n", took.Seconds(), r.MCPURL)
 	w.Flush() // into memory
-	_, err := io.WriteString(out, text.String())
+	var trimmed strings.Builder
+	for line := range strings.Lines(text.String()) {
+		trimmed.WriteString(strings.TrimRight(line, " \n") + "\n")
+	}
+	_, err := io.WriteString(out, trimmed.String())
 	return err
 }
