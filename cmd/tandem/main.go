@@ -48,5 +48,6 @@ func run(args []string, sys system) int {
 func isColorTerminal(f *os.File) bool {
 	info, err := f.Stat()
 	_, off := os.LookupEnv("NO_COLOR")
-	return err == nil && info.Mode()&os.ModeCharDevice != 0 && !off && os.Getenv("TERM") != "dumb" && os.Getenv("TERM") != ""
+	term := os.Getenv("TERM")
+	return err == nil && info.Mode()&os.ModeCharDevice != 0 && !off && term != "" && term != "dumb"
 }

@@ -12,8 +12,8 @@ import (
 // tcpListen is the state of a listening socket in /proc/net/tcp.
 const tcpListen = "0A"
 
-// portHolder names the process that listens on a TCP port, such as "node (pid 12)". It returns "" where there is no /proc,
-// or where the process belongs to another user.
+// portHolder names the process that listens on a TCP port, such as "node (pid 12)". It returns "" where there is no
+// /proc, or where the process belongs to another user.
 func portHolder(port int) string {
 	inode := ""
 	for _, table := range []string{"/proc/net/tcp", "/proc/net/tcp6"} {
