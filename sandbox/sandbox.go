@@ -2,8 +2,14 @@ package sandbox
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"net"
+	"runtime"
+
+	sandboxpb "github.com/tandem-do/tandem/proto/sandbox/v1"
+	"github.com/tandem-do/tandem/proto/sidecar"
+	"github.com/tandem-do/tandem/sandbox/pool"
 )
 
 // Options say how a sandbox process runs.
@@ -12,7 +18,8 @@ type Options struct {
 	Listener net.Listener
 	// Command starts a child that runs program.Main: the executable and its arguments.
 	Command []string
-	// Processes is the greatest number of children at once. Default: twice the processors, at least 4.
+	// Processes is the greatest number of programs that run at once; those that wait for a person do not
+	// count. Default: four times the processors, at least 16.
 	Processes int
 	// Reflection serves gRPC reflection, for development.
 	Reflection bool
@@ -20,5 +27,45 @@ type Options struct {
 	Log *slog.Logger
 }
 
-// Serve runs a sandbox process until ctx ends.
-func Serve(ctx context.Context, o Options) error { panic("not built yet") }
+// Serve runs a sandbox process until ctx ends. Programs that run then have until sidecar.DrainTimeout; those
+// that are left are killed, and their calls end with UNAVAILABLE. It fails when the options are wrong or the
+// listener fails, and closes the listener in any case.
+func Serve(ctx context.Context, o Options) error {
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	p, err := pool.New(pool.Options{Command: o.Command, Processes: o.Processes, Log: o.Log})
+	if err != nil {
+		_ = o.Listener.Close()
+		return fmt.Errorf("start the sandbox: %w", err)
+	}
+	defer p.Close()
+	logProtections(o.Log)
+	s := sidecar.NewServer(sidecar.ServerOptions{Reflection: o.Reflection, Log: o.Log})
+	svc := newService(p, o.Log)
+	sandboxpb.RegisterSandboxServiceServer(s, svc)
+	stop := context.AfterFunc(ctx, svc.drain)
+	defer stop()
+	err = sidecar.Serve(ctx, o.Listener, s)
+	svc.receivers.Wait()
+	return err
+}
+
+// logProtections says what stands between a program and the machine, since that differs between systems.
+func logProtections(log *slog.Logger) {
+	kernel := runtime.GOOS == "linux"
+	log.Info("sandbox protects by",
+		"process_per_program", true,
+		"empty_environment", true,
+		"wall_clock_kill", true,
+		"memory_watch", true,
+		"cpu_watch", true,
+		"kernel_memory_limit", kernel,
+		"kernel_cpu_limit", kernel,
+		"kernel_file_limits", kernel,
+		"no_new_privileges", kernel,
+		"dies_with_parent", kernel,
+		"network_namespace", false,
+		"system_call_filter", false,
+	)
+}

@@ -6,19 +6,16 @@ import (
 	"math"
 	"os"
 	"strconv"
-	"sync/atomic"
 	"time"
 
 	"golang.org/x/sys/unix"
 )
 
-// baseData is the size of the process's private writable memory before the first program.
-var baseData atomic.Uint64
-
-// confine gives up for good what no program needs. The number of processes is not limited: the kernel
+// confine gives up for good what no program needs, and returns the size of the private writable memory that
+// the process holds before its first program. The number of processes is not limited: the kernel
 // counts all threads of the user, and the Go runtime dies when it may not start one. A program has no way
 // to start a process; no_new_privs keeps one from gaining anything by it.
-func confine() error {
+func confine() (baseBytes uint64, err error) {
 	for _, l := range []struct {
 		name     string
 		resource int
@@ -30,18 +27,16 @@ func confine() error {
 		{"locked memory", unix.RLIMIT_MEMLOCK, 0},
 	} {
 		if err := unix.Setrlimit(l.resource, &unix.Rlimit{Cur: l.max, Max: l.max}); err != nil {
-			return fmt.Errorf("limit %s: %w", l.name, err)
+			return 0, fmt.Errorf("limit %s: %w", l.name, err)
 		}
 	}
 	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
-		return fmt.Errorf("give up new privileges: %w", err)
+		return 0, fmt.Errorf("give up new privileges: %w", err)
 	}
-	base, err := dataBytes()
-	if err != nil {
-		return fmt.Errorf("measure memory: %w", err)
+	if baseBytes, err = dataBytes(); err != nil {
+		return 0, fmt.Errorf("measure memory: %w", err)
 	}
-	baseData.Store(base)
-	return nil
+	return baseBytes, nil
 }
 
 // dataBytes reads what RLIMIT_DATA counts.
@@ -58,11 +53,9 @@ func dataBytes() (uint64, error) {
 	return pages * uint64(os.Getpagesize()), err
 }
 
-// armData bounds private writable memory beyond what the process had at its start. Not the address space,
-// of which the Go runtime reserves far more than it uses.
-func armData(bytes uint64) {
-	setSoft(unix.RLIMIT_DATA, baseData.Load()+bytes)
-}
+// armData bounds private writable memory. Not the address space, of which the Go runtime reserves far more
+// than it uses.
+func armData(bytes uint64) { setSoft(unix.RLIMIT_DATA, bytes) }
 
 // armCPU has the kernel end the process when its processor time is a second beyond limit. Only the soft
 // limit moves, since a hard one could not be raised for the next program.

@@ -9,6 +9,6 @@
 // What it does not do: it does not measure the wall clock and cannot be relied on to end; both are the
 // parent's (package pool). Nothing that it says is trusted there.
 //
-// Goroutines: Main's own runs all JavaScript. One reads frames, one watches; both live as long as the
-// process and share only the inbox and the output, which has a lock.
+// Goroutines: one runs all JavaScript, one reads frames, one watches. They share only the inbox and the
+// output, which has a lock, and live as long as the process: Main returns as soon as one of them does.
 package program

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"runtime"
 	"runtime/debug"
 	"time"
 
@@ -34,30 +35,39 @@ const (
 	exitSetUp    = 4
 )
 
+// maxThreads is how many threads run at once: the program's, and one for the collector and the watch.
+const maxThreads = 2
+
 // Main is the body of a child process: it reads programs from in, one at a time, runs each on a runtime
-// of its own, and answers on out. It returns the exit code. The process must be the program's alone:
-// Main changes its resource limits, memory settings and time zone for good, and ends it without returning
-// when in ends, when a program passes a limit, and when the engine is beyond help. Files other than in and
-// out are closed by its caller.
+// of its own, and answers on out. It returns the process's exit code when in ends, when a program has
+// passed a limit, and when the engine is beyond help. The program may still be running then, so its caller
+// must exit at once. The process must be the program's alone: Main changes its resource limits, memory
+// settings and time zone for good. No file but in and out may be open.
 func Main(in io.Reader, out io.Writer) int {
 	time.Local = time.UTC
 	debug.SetMaxStack(maxStackBytes)
 	debug.SetTraceback("none")
-	p := &process{out: &output{w: out}, inbox: make(chan frame.Message, inboxFrames)}
+	runtime.GOMAXPROCS(maxThreads)
+	p := &process{
+		out: &output{w: out}, inbox: make(chan frame.Message, inboxFrames), exit: make(chan int, 3),
+	}
 	first, err := newIsolate()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return exitSetUp
 	}
-	if err := confine(); err != nil {
+	baseBytes, err := confine()
+	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return exitSetUp
 	}
-	p.watch = newWatch(p.out)
-	go p.watch.loop()
-	go p.read(in)
+	p.watch = newWatch(p.out, baseBytes)
 	p.out.send(&frame.Ready{Version: frame.Version})
-	return p.serve(first)
+	// Nothing waits for these: they end with the process, which ends when the first of them returns.
+	go func() { p.exit <- p.watch.loop() }()
+	go func() { p.exit <- p.read(in) }()
+	go func() { p.exit <- p.serve(first) }()
+	return <-p.exit
 }
 
 // process is a child.
@@ -65,18 +75,20 @@ type process struct {
 	inbox chan frame.Message
 	out   *output
 	watch *watch
+	// exit takes the exit code of whatever ends the process.
+	exit chan int
 }
 
-// read passes frames on. It ends the process when the parent has gone, whatever the program is doing.
-func (p *process) read(in io.Reader) {
+// read passes frames on. It returns when the parent has gone, whatever the program is doing.
+func (p *process) read(in io.Reader) int {
 	r := frame.NewReader(in, maxFrameBytes)
 	for {
 		m, err := r.Next()
 		if err == io.EOF {
-			os.Exit(exitOK)
+			return exitOK
 		}
 		if err != nil {
-			os.Exit(exitProtocol)
+			return exitProtocol
 		}
 		p.inbox <- m
 	}

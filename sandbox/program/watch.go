@@ -2,7 +2,6 @@ package program
 
 import (
 	"fmt"
-	"os"
 	"runtime/debug"
 	"runtime/metrics"
 	"sync"
@@ -24,11 +23,13 @@ func heapBytes() uint64 {
 	return s[0].Value.Uint64()
 }
 
-// watch ends the process when a program passes its limits of processor time or memory. The engine's own
+// watch has the process end when a program passes its limits of processor time or memory. The engine's own
 // interrupt would not do: it is not seen inside built-in functions, and memory is not measured at all.
 // Behind the watch stand the kernel's limits, for what happens between two looks.
 type watch struct {
 	out *output
+	// baseBytes is what the process held before its first program.
+	baseBytes uint64
 	// wake is signalled when a program begins.
 	wake chan struct{}
 
@@ -37,13 +38,15 @@ type watch struct {
 	before time.Duration // processor time of the process when the program began
 }
 
-func newWatch(out *output) *watch {
-	return &watch{out: out, wake: make(chan struct{}, 1)}
+func newWatch(out *output, baseBytes uint64) *watch {
+	return &watch{out: out, baseBytes: baseBytes, wake: make(chan struct{}, 1)}
 }
 
 // begin starts to measure a program.
 func (w *watch) begin(l frame.Limits) {
-	armMemory(l.MemoryBytes)
+	// The collector works harder near the limit, and the kernel refuses what is well beyond it.
+	debug.SetMemoryLimit(int64(l.MemoryBytes + runtimeBytes))
+	armData(w.baseBytes + l.MemoryBytes + l.MemoryBytes/4 + dataSlackBytes)
 	w.mu.Lock()
 	w.limits, w.before = &l, processorTime()
 	armCPU(w.before + l.CPU)
@@ -62,8 +65,8 @@ func (w *watch) end() time.Duration {
 	return processorTime() - w.before
 }
 
-// loop looks at programs for as long as the process lives.
-func (w *watch) loop() {
+// loop looks at programs until one has passed a limit, and returns the exit code.
+func (w *watch) loop() int {
 	t := time.NewTicker(watchInterval)
 	for {
 		t.Stop()
@@ -71,41 +74,38 @@ func (w *watch) loop() {
 		t.Reset(watchInterval)
 		for running := true; running; {
 			<-t.C
-			running = w.look()
+			var done *frame.Done
+			if running, done = w.look(); done != nil {
+				w.out.send(done)
+				return exitOK
+			}
 		}
 	}
 }
 
-// look checks the limits once and reports whether a program runs.
-func (w *watch) look() bool {
+// look checks the limits once. It reports whether a program runs, and how it ends when it passed one.
+func (w *watch) look() (running bool, done *frame.Done) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.limits == nil {
-		return false
+		return false, nil
 	}
 	used := processorTime() - w.before
-	if used > w.limits.CPU {
-		w.exceeded(sandboxpb.Outcome_OUTCOME_EXCEEDED_CPU, fmt.Sprintf("CPU limit of %v exceeded", w.limits.CPU))
-	}
+	switch {
+	case used > w.limits.CPU:
+		return true, &frame.Done{
+			Outcome: sandboxpb.Outcome_OUTCOME_EXCEEDED_CPU, CPU: used,
+			Error: fmt.Sprintf("CPU limit of %v exceeded", w.limits.CPU),
+		}
 	// The collector keeps the heap under the limit while it can; what is above it by an eighth is alive.
-	if heapBytes() > w.limits.MemoryBytes+w.limits.MemoryBytes/8 {
-		w.exceeded(sandboxpb.Outcome_OUTCOME_EXCEEDED_MEMORY,
-			fmt.Sprintf("memory limit of %s exceeded", sizeText(w.limits.MemoryBytes)))
+	case heapBytes() > w.limits.MemoryBytes+w.limits.MemoryBytes/8:
+		return true, &frame.Done{
+			Outcome: sandboxpb.Outcome_OUTCOME_EXCEEDED_MEMORY, CPU: used,
+			Error: fmt.Sprintf("memory limit of %s exceeded", sizeText(w.limits.MemoryBytes)),
+		}
 	}
 	w.out.flush()
-	return true
-}
-
-// exceeded says so and ends the process.
-func (w *watch) exceeded(o sandboxpb.Outcome, message string) {
-	w.out.send(&frame.Done{Outcome: o, Error: message, CPU: processorTime() - w.before})
-	os.Exit(exitOK)
-}
-
-// armMemory has the collector work harder near the limit, and the kernel refuse what is well beyond it.
-func armMemory(limitBytes uint64) {
-	debug.SetMemoryLimit(int64(limitBytes + runtimeBytes))
-	armData(limitBytes + limitBytes/4 + dataSlackBytes)
+	return true, nil
 }
 
 const (

@@ -1,0 +1,227 @@
+package pool
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	sandboxpb "github.com/tandem-do/tandem/proto/sandbox/v1"
+	"github.com/tandem-do/tandem/sandbox/frame"
+)
+
+const (
+	// maxStopped is how long the clock of a program may be stopped in all.
+	maxStopped = time.Hour
+	// maxErrorBytes bounds the text of an error that a child sends.
+	maxErrorBytes = 64 << 10
+	// maxPathBytes bounds the path of a tool.
+	maxPathBytes = 4 << 10
+	// entryBytes is what a log line or an emitted value counts beyond its text; as in the child.
+	entryBytes = 32
+)
+
+// Program is what to run. All limits must be set.
+type Program struct {
+	// Code is the program as its author sent it.
+	Code string
+	// WallClock is the time from start to end, less what the clock was stopped.
+	WallClock time.Duration
+	// Limits are those that the child enforces.
+	Limits frame.Limits
+}
+
+// Execution is one program on one child. Run is called once; Settle and SetClock may be called from another
+// goroutine at any time, and do nothing once the program has ended.
+type Execution struct {
+	pool    *Pool
+	child   *child
+	program Program
+	run     uint64
+	clock   *clock
+	ceiling *time.Timer
+
+	// calls is the number of the last call; used counts logs and emitted values. Run's goroutine only.
+	calls, used uint64
+	done        sandboxpb.Done
+
+	mu sync.Mutex // guards all that follows
+	// pending are the calls that have no result yet.
+	pending map[uint64]struct{}
+	// cause is why the child was killed; causeNone while it was not.
+	cause cause
+	// paused is true while the execution counts as one whose clock is stopped.
+	paused bool
+	ended  bool
+}
+
+// Start waits for a child and has it run a program. Run must be called on the execution. It fails with
+// ErrBusy, ErrClosed or the cause of ctx's end.
+func (p *Pool) Start(ctx context.Context, program Program) (*Execution, error) {
+	for {
+		c, err := p.acquire(ctx)
+		if err != nil {
+			return nil, err
+		}
+		c.runs++
+		x := &Execution{pool: p, child: c, program: program, run: c.runs, pending: map[uint64]struct{}{}}
+		err = c.write(&frame.Start{Run: x.run, Code: program.Code, Limits: program.Limits})
+		if err != nil {
+			// It was ended from outside while it was idle, and has not seen the program.
+			c.close()
+			p.release(nil, false)
+			continue
+		}
+		x.clock = startClock(program.WallClock, func() { x.end(causeWallClock) })
+		x.ceiling = time.AfterFunc(program.WallClock+maxStopped, func() { x.end(causeStopped) })
+		return x, nil
+	}
+}
+
+// Run hands the program's calls to call, one at a time, and returns how it ended. It fails with ErrClosed,
+// with the cause of ctx's end, and with call's error; the child is killed then.
+func (x *Execution) Run(ctx context.Context, call func(*frame.Call) error) (*sandboxpb.Done, error) {
+	stop := context.AfterFunc(ctx, func() { x.end(causeCanceled) })
+	defer stop()
+	done, callErr := x.read(call)
+	x.clock.stop()
+	x.ceiling.Stop()
+	x.mu.Lock()
+	x.ended = true
+	cause, paused := x.cause, x.paused
+	x.mu.Unlock()
+
+	if done != nil && done.Reusable && cause == causeNone {
+		x.child.cpu += done.CPU
+		x.pool.release(x.child, paused)
+	} else {
+		x.child.close()
+		x.pool.release(nil, paused)
+	}
+	switch {
+	case callErr != nil:
+		return nil, callErr
+	case cause == causeCanceled:
+		return nil, context.Cause(ctx)
+	case cause == causeNone && done == nil && x.pool.isClosed():
+		return nil, ErrClosed
+	}
+	x.finish(done, cause)
+	return &x.done, nil
+}
+
+// end kills the child for a cause, unless that has happened already or the program has ended.
+func (x *Execution) end(why cause) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.ended || x.cause != causeNone {
+		return
+	}
+	x.cause = why
+	x.child.kill()
+}
+
+// read takes frames until the program's end, which is nil when the child ended without one.
+func (x *Execution) read(call func(*frame.Call) error) (*frame.Done, error) {
+	for {
+		m, err := x.child.reader.Next()
+		if err != nil {
+			if errors.Is(err, frame.ErrMalformed) {
+				x.end(causeProtocol)
+			}
+			return nil, nil
+		}
+		switch m := m.(type) {
+		case *frame.Log:
+			if x.account(len(m.Line)) {
+				x.done.Logs = append(x.done.Logs, m.Line)
+			}
+		case *frame.Emit:
+			if !json.Valid(m.Value) {
+				x.end(causeProtocol)
+			} else if x.account(len(m.Value)) {
+				x.done.EmittedJson = append(x.done.EmittedJson, m.Value)
+			}
+		case *frame.Call:
+			if !x.admit(m) {
+				x.end(causeProtocol)
+			} else if err := call(m); err != nil {
+				x.end(causeCanceled)
+				return nil, fmt.Errorf("pass on a tool call: %w", err)
+			}
+		case *frame.Done:
+			if x.valid(m) {
+				return m, nil
+			}
+			x.end(causeProtocol)
+		default:
+			x.end(causeProtocol)
+		}
+	}
+}
+
+// account counts a log line or an emitted value and reports whether there is room for it.
+func (x *Execution) account(size int) bool {
+	x.used += uint64(size) + entryBytes
+	if x.used <= x.program.Limits.ResultBytes {
+		return true
+	}
+	x.end(causeOutput)
+	return false
+}
+
+// admit checks a call and notes that it is pending.
+func (x *Execution) admit(c *frame.Call) bool {
+	if c.CallID != x.calls+1 || c.Path == "" || len(c.Path) > maxPathBytes ||
+		uint64(len(c.Arguments)) > x.program.Limits.ResultBytes ||
+		len(c.Arguments) > 0 && !json.Valid(c.Arguments) {
+		return false
+	}
+	x.calls++
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.pending[c.CallID] = struct{}{}
+	return uint64(len(x.pending)) <= x.program.Limits.PendingToolCalls
+}
+
+func (x *Execution) valid(d *frame.Done) bool {
+	completed := d.Outcome == sandboxpb.Outcome_OUTCOME_COMPLETED
+	return uint64(len(d.Result)) <= x.program.Limits.ResultBytes && len(d.Error) <= maxErrorBytes &&
+		completed == (d.Error == "") && (completed || len(d.Result) == 0) &&
+		(len(d.Result) == 0 || json.Valid(d.Result)) &&
+		d.IsString == (len(d.Result) > 0 && d.Result[0] == '"')
+}
+
+// Settle gives a call its result. It reports false when no such call is pending. It blocks while the child
+// does not read, at most until the child is killed.
+func (x *Execution) Settle(callID uint64, thrown bool, value []byte) bool {
+	x.mu.Lock()
+	_, ok := x.pending[callID]
+	delete(x.pending, callID)
+	ok = ok && !x.ended
+	x.mu.Unlock()
+	if ok {
+		// An error means that the child has ended, which Run sees.
+		_ = x.child.write(&frame.Result{Run: x.run, CallID: callID, Thrown: thrown, Value: value})
+	}
+	return ok
+}
+
+// SetClock stops the wall clock or lets it run on.
+func (x *Execution) SetClock(stopped bool) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.ended {
+		return
+	}
+	if stopped {
+		if x.clock.stop() {
+			x.paused = x.pool.pause()
+		}
+	} else if x.clock.start() && x.paused {
+		x.paused = false
+		x.pool.resume()
+	}
+}

@@ -1,0 +1,72 @@
+package pool
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"runtime"
+	"time"
+)
+
+// Defaults of Options.
+const (
+	defaultIdle    = 2
+	defaultWaiting = 64
+	defaultWait    = 10 * time.Second
+	defaultPaused  = 64
+)
+
+// Options say how a pool works. The zero value of every field but Command gives its default.
+type Options struct {
+	// Command starts a child, which runs program.Main: the executable and its arguments.
+	Command []string
+	// Processes is how many programs run at once. Default: four times the processors, at least 16.
+	Processes int
+	// Idle is how many children are kept warm, at most Processes. Default 2.
+	Idle int
+	// Paused is how many programs with a stopped clock are kept beyond Processes. Default 64.
+	Paused int
+	// Waiting is how many programs may wait for a child. Default 64.
+	Waiting int
+	// Wait is how long one of them waits. Default 10 s.
+	Wait time.Duration
+	// Log takes the pool's log and, at debug level, what children write to their standard error; nil
+	// discards it.
+	Log *slog.Logger
+}
+
+// withDefaults returns o with every field set, or all that is wrong with it.
+func (o Options) withDefaults() (Options, error) {
+	var errs []error
+	if len(o.Command) == 0 || o.Command[0] == "" {
+		errs = append(errs, errors.New("Command is empty"))
+	}
+	for _, f := range []struct {
+		name  string
+		value *int
+		def   int
+	}{
+		{"Processes", &o.Processes, max(16, 4*runtime.GOMAXPROCS(0))},
+		{"Idle", &o.Idle, defaultIdle},
+		{"Paused", &o.Paused, defaultPaused},
+		{"Waiting", &o.Waiting, defaultWaiting},
+	} {
+		if *f.value < 0 {
+			errs = append(errs, fmt.Errorf("%s is %d, less than 0", f.name, *f.value))
+		}
+		if *f.value == 0 {
+			*f.value = f.def
+		}
+	}
+	o.Idle = min(o.Idle, o.Processes)
+	if o.Wait < 0 {
+		errs = append(errs, fmt.Errorf("Wait is %v, less than 0", o.Wait))
+	}
+	if o.Wait == 0 {
+		o.Wait = defaultWait
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	return o, errors.Join(errs...)
+}

@@ -1,0 +1,332 @@
+package pool
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"slices"
+	"sync"
+	"time"
+)
+
+// Errors of Execute that say nothing about the program.
+var (
+	// ErrClosed says that the pool is closed.
+	ErrClosed = errors.New("the sandbox is closed")
+	// ErrBusy says that too many programs wait, or that this one waited too long. It may be tried again.
+	ErrBusy = errors.New("the sandbox is busy")
+)
+
+// spawnBackoff is the pause after a child that did not start.
+const spawnBackoff = time.Second
+
+// Pool keeps the children.
+type Pool struct {
+	o Options
+	// wake tells the spawner that there may be something to do.
+	wake chan struct{}
+	// closing is closed by Close.
+	closing chan struct{}
+	// goroutines are the spawner and one for each child.
+	goroutines sync.WaitGroup
+
+	mu sync.Mutex // guards all that follows
+	// idle are children that are ready, the one used last at the end.
+	idle []*child
+	// waiting are callers that want a child, in the order of their coming.
+	waiting []*waiter
+	// children are all processes that are not reaped.
+	children map[*child]struct{}
+	// starting, running and paused count children: those not ready yet, those whose program's clock runs,
+	// and those whose program's clock is stopped.
+	starting, running, paused int
+	closed                    bool
+}
+
+// waiter is a caller that waits for a child.
+type waiter struct {
+	// child takes the child; it is closed without one when the pool closes.
+	child chan *child
+	// failed takes the error of a child that did not start.
+	failed chan error
+}
+
+// New starts a pool and its first idle children. It does not wait for them.
+func New(o Options) (*Pool, error) {
+	o, err := o.withDefaults()
+	if err != nil {
+		return nil, fmt.Errorf("pool options: %w", err)
+	}
+	p := &Pool{o: o, wake: make(chan struct{}, 1), closing: make(chan struct{}), children: map[*child]struct{}{}}
+	p.poke()
+	p.goroutines.Go(p.spawn)
+	return p, nil
+}
+
+// Close refuses new programs, kills all children and waits until they are gone. Executions that run end
+// with ErrClosed.
+func (p *Pool) Close() error {
+	p.mu.Lock()
+	if !p.closed {
+		p.closed = true
+		close(p.closing)
+		for _, w := range p.waiting {
+			close(w.child)
+		}
+		p.waiting = nil
+		for c := range p.children {
+			c.kill()
+		}
+	}
+	p.mu.Unlock()
+	p.goroutines.Wait()
+	return nil
+}
+
+func (p *Pool) isClosed() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.closed
+}
+
+// acquire returns a child for one program.
+func (p *Pool) acquire(ctx context.Context) (*child, error) {
+	p.mu.Lock()
+	if p.closed {
+		p.mu.Unlock()
+		return nil, ErrClosed
+	}
+	if n := len(p.idle); n > 0 && len(p.waiting) == 0 && p.running < p.o.Processes {
+		c := p.idle[n-1]
+		p.idle = p.idle[:n-1]
+		p.running++
+		p.mu.Unlock()
+		p.poke()
+		return c, nil
+	}
+	if len(p.waiting) >= p.o.Waiting {
+		p.mu.Unlock()
+		return nil, fmt.Errorf("%w: %d programs wait for a process", ErrBusy, p.o.Waiting)
+	}
+	w := &waiter{child: make(chan *child, 1), failed: make(chan error, 1)}
+	p.waiting = append(p.waiting, w)
+	p.mu.Unlock()
+	p.poke()
+	return p.await(ctx, w)
+}
+
+// await waits for a child, for as long as the pool allows.
+func (p *Pool) await(ctx context.Context, w *waiter) (*child, error) {
+	t := time.NewTimer(p.o.Wait)
+	defer t.Stop()
+	var err error
+	select {
+	case c, ok := <-w.child:
+		if !ok {
+			return nil, ErrClosed
+		}
+		return c, nil
+	case err := <-w.failed:
+		return nil, err
+	case <-ctx.Done():
+		err = context.Cause(ctx)
+	case <-t.C:
+		err = fmt.Errorf("%w: no process became free within %v", ErrBusy, p.o.Wait)
+	}
+	p.mu.Lock()
+	for i, other := range p.waiting {
+		if other == w {
+			p.waiting = append(p.waiting[:i], p.waiting[i+1:]...)
+			p.mu.Unlock()
+			return nil, err
+		}
+	}
+	p.mu.Unlock()
+	// It was answered in the same moment.
+	select {
+	case c, ok := <-w.child:
+		if ok {
+			p.release(c, false)
+		}
+	case <-w.failed:
+	}
+	return nil, err
+}
+
+// release takes a child back from an execution whose clock runs or is stopped; nil when the child is gone.
+func (p *Pool) release(c *child, paused bool) {
+	p.mu.Lock()
+	if paused {
+		p.paused--
+	} else {
+		p.running--
+	}
+	if _, alive := p.children[c]; alive {
+		p.idle = append(p.idle, c)
+		c = nil
+	}
+	p.handOutLocked()
+	p.mu.Unlock()
+	p.poke()
+	if c != nil {
+		c.close()
+	}
+}
+
+// pause moves a running program to the paused ones. It reports false when these are too many, and then the
+// program goes on counting as one that runs.
+func (p *Pool) pause() bool {
+	p.mu.Lock()
+	if p.paused >= p.o.Paused {
+		p.mu.Unlock()
+		return false
+	}
+	p.running--
+	p.paused++
+	p.handOutLocked()
+	p.mu.Unlock()
+	p.poke()
+	return true
+}
+
+// resume moves a paused program back. It does not wait, so that for a while more than Processes may run.
+func (p *Pool) resume() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.paused--
+	p.running++
+}
+
+// handOutLocked gives idle children to those who wait, while more programs may run.
+func (p *Pool) handOutLocked() {
+	for len(p.waiting) > 0 && len(p.idle) > 0 && p.running < p.o.Processes {
+		w, n := p.waiting[0], len(p.idle)-1
+		p.waiting = p.waiting[1:]
+		w.child <- p.idle[n]
+		p.idle = p.idle[:n]
+		p.running++
+	}
+}
+
+// poke has the spawner look.
+func (p *Pool) poke() {
+	select {
+	case p.wake <- struct{}{}:
+	default:
+	}
+}
+
+// wantLocked reports whether a child is to be started: for who waits and may run, and to have some warm.
+func (p *Pool) wantLocked() bool {
+	spare := len(p.idle) + p.starting
+	room := p.o.Processes - p.running
+	return !p.closed && spare < min(room, max(p.o.Idle, len(p.waiting)))
+}
+
+// spawn starts children as they are wanted. It keeps its thread: the kernel kills a child when the thread
+// that started it ends.
+func (p *Pool) spawn() {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	for {
+		select {
+		case <-p.closing:
+			return
+		case <-p.wake:
+		}
+		for p.spawnOne() {
+		}
+	}
+}
+
+// spawnOne starts a child if one is wanted, and reports whether to look again.
+func (p *Pool) spawnOne() bool {
+	p.mu.Lock()
+	want := p.wantLocked()
+	if want {
+		p.starting++
+	}
+	p.mu.Unlock()
+	if !want {
+		return false
+	}
+	c, err := startChild(p.o.Command)
+	if err != nil {
+		p.started(nil, err)
+		return p.backOff()
+	}
+	p.goroutines.Go(func() { p.reap(c) })
+	p.mu.Lock()
+	p.children[c] = struct{}{}
+	if p.closed {
+		c.kill()
+	}
+	p.mu.Unlock()
+	if err := c.awaitReady(); err != nil {
+		c.close()
+		p.started(nil, err)
+		return p.backOff()
+	}
+	p.started(c, nil)
+	return true
+}
+
+// reap waits for the end of a child. One that ends while it is idle was ended from outside.
+func (p *Pool) reap(c *child) {
+	c.wait()
+	p.mu.Lock()
+	delete(p.children, c)
+	n := len(p.idle)
+	p.idle = slices.DeleteFunc(p.idle, func(other *child) bool { return other == c })
+	wasIdle := len(p.idle) < n
+	closed := p.closed
+	p.mu.Unlock()
+	if wasIdle {
+		c.close()
+		if !closed {
+			p.o.Log.Warn("idle sandbox child ended", "state", c.cmd.ProcessState.String())
+			p.poke()
+		}
+	}
+	p.logStderr(c)
+}
+
+// backOff waits after a failure and reports false when the pool closes meanwhile.
+func (p *Pool) backOff() bool {
+	t := time.NewTimer(spawnBackoff)
+	defer t.Stop()
+	select {
+	case <-p.closing:
+		return false
+	case <-t.C:
+		return true
+	}
+}
+
+// started takes a child that is ready, or tells who has waited longest why there is none.
+func (p *Pool) started(c *child, err error) {
+	if err != nil {
+		p.o.Log.Error("sandbox child did not start", "err", err)
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.starting--
+	_, alive := p.children[c]
+	switch {
+	case alive:
+		p.idle = append(p.idle, c)
+		p.handOutLocked()
+	case err == nil: // it died already; reap has seen it
+	case len(p.waiting) > 0:
+		p.waiting[0].failed <- err
+		p.waiting = p.waiting[1:]
+	}
+}
+
+// logStderr logs what an ended child said.
+func (p *Pool) logStderr(c *child) {
+	if text := c.stderr.String(); text != "" {
+		p.o.Log.Debug("sandbox child wrote to its standard error", "text", text)
+	}
+}

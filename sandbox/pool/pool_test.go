@@ -1,0 +1,402 @@
+package pool
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	sandboxpb "github.com/tandem-do/tandem/proto/sandbox/v1"
+	"github.com/tandem-do/tandem/sandbox/frame"
+)
+
+func TestExecute(t *testing.T) {
+	t.Parallel()
+	p := newPool(t, testOptions(t))
+	for _, tc := range []struct{ name, code, want string }{
+		{"value", "return 6 * 7", "42"},
+		{"tool", "return tools.echo({a: 1})", `{"a":1}`},
+		{"exception", "throw new Error('boom')", "EXCEPTION: boom"},
+		{"syntax error", "return (", "SYNTAX_ERROR: SyntaxError: Unexpected end of input (line 1:9)"},
+		{"CPU", "for (;;) {}", "EXCEEDED_CPU: CPU limit of 500ms exceeded"},
+		{"memory", "const a = []; for (;;) a.push('x'.repeat(1e6))", "EXCEEDED_MEMORY: memory limit of 64 MiB exceeded"},
+		{"memory at once", "new ArrayBuffer(4e9)", "EXCEEDED_MEMORY: memory limit of 64 MiB exceeded"},
+		{"stack", "eval('['.repeat(1e6))", "EXCEEDED_MEMORY: the program is nested too deeply for its stack"},
+		{"output", "for (;;) console.log('x')", "EXCEEDED_OUTPUT: logs and emitted values are larger than 256 KiB"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			program := testProgram(tc.code)
+			program.Limits.CPU = 500 * time.Millisecond
+			program.WallClock = 30 * time.Second
+			if got := outcome(execute(t.Context(), p, program)); got != tc.want {
+				t.Errorf("got  %s\nwant %s", got, tc.want)
+			}
+		})
+	}
+}
+
+// TestWallClock holds that time is up even for a program that uses no processor, and that its logs are kept.
+func TestWallClock(t *testing.T) {
+	t.Parallel()
+	p := newPool(t, testOptions(t))
+	program := testProgram("console.log('before'); emit(1); await new Promise(r => setTimeout(r, 60000))")
+	program.WallClock = 300 * time.Millisecond
+	d, err := execute(t.Context(), p, program)
+	if got, want := outcome(d, err), "EXCEEDED_WALL_CLOCK: wall clock limit of 300ms exceeded"; got != want {
+		t.Fatalf("got %s, want %s", got, want)
+	}
+	if diff := cmp.Diff([]string{"before"}, d.Logs); diff != "" || len(d.EmittedJson) != 1 {
+		t.Errorf("logs (-want +got):\n%s\nemitted %q", diff, d.EmittedJson)
+	}
+}
+
+// TestStoppedClock holds that the time during which the clock is stopped does not count, and that a paused
+// program leaves its place to others.
+func TestStoppedClock(t *testing.T) {
+	t.Parallel()
+	o := testOptions(t)
+	o.Processes = 1
+	p := newPool(t, o)
+	program := testProgram("return tools.ask()")
+	program.WallClock = 200 * time.Millisecond
+	x, err := p.Start(t.Context(), program)
+	if err != nil {
+		t.Fatal(err)
+	}
+	asked := make(chan uint64, 1)
+	ended := make(chan string, 1)
+	go func() {
+		ended <- outcome(x.Run(t.Context(), func(c *frame.Call) error {
+			x.SetClock(true)
+			asked <- c.CallID
+			return nil
+		}))
+	}()
+	id := <-asked
+	// Longer than the wall clock, on a pool with room for one.
+	if got := outcome(execute(t.Context(), p, testProgram("await new Promise(r => setTimeout(r, 400)); return 'other'"))); got != `"other"` {
+		t.Fatalf("the other program: %s", got)
+	}
+	x.SetClock(false)
+	if !x.Settle(id, false, []byte(`"yes"`)) {
+		t.Error("the call is not pending")
+	}
+	if x.Settle(id, false, []byte(`"again"`)) {
+		t.Error("the call was settled twice")
+	}
+	if got := <-ended; got != `"yes"` {
+		t.Errorf("the paused program: %s", got)
+	}
+	x.SetClock(true)
+	if got := outcome(execute(t.Context(), p, testProgram("return 1"))); got != "1" {
+		t.Errorf("afterwards: %s", got)
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.running != 0 || p.paused != 0 {
+		t.Errorf("%d running and %d paused are left", p.running, p.paused)
+	}
+}
+
+func TestCancel(t *testing.T) {
+	t.Parallel()
+	p := newPool(t, testOptions(t))
+	ctx, cancel := context.WithCancelCause(t.Context())
+	x, err := p.Start(ctx, testProgram("for (;;) await tools.a()"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	why := errors.New("the host went away")
+	_, err = x.Run(ctx, func(*frame.Call) error { cancel(why); return nil })
+	if !errors.Is(err, why) {
+		t.Errorf("got %v, want %v", err, why)
+	}
+	if x.child.cmd.ProcessState == nil {
+		t.Error("the process is not gone")
+	}
+	if got := outcome(execute(t.Context(), p, testProgram("return 1"))); got != "1" {
+		t.Errorf("afterwards: %s", got)
+	}
+}
+
+// TestBusy holds that programs wait for a bounded time, in a queue of bounded length.
+func TestBusy(t *testing.T) {
+	t.Parallel()
+	o := testOptions(t)
+	o.Processes, o.Waiting, o.Wait = 1, 1, 200*time.Millisecond
+	p := newPool(t, o)
+	x, err := p.Start(t.Context(), testProgram("await tools.a()"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	called := make(chan uint64, 1)
+	ended := make(chan string, 1)
+	go func() {
+		ended <- outcome(x.Run(t.Context(), func(c *frame.Call) error { called <- c.CallID; return nil }))
+	}()
+	<-called
+	results := make(chan string, 2)
+	for range 2 {
+		go func() { results <- outcome(execute(t.Context(), p, testProgram("return 1"))) }()
+	}
+	got := map[string]bool{<-results: true, <-results: true}
+	want := map[string]bool{
+		"error: the sandbox is busy: 1 programs wait for a process":       true,
+		"error: the sandbox is busy: no process became free within 200ms": true,
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("results (-want +got):\n%s", diff)
+	}
+	x.Settle(1, true, []byte("no"))
+	if got := <-ended; got != "EXCEPTION: no" {
+		t.Errorf("the first program: %s", got)
+	}
+}
+
+// TestQueue holds that those who wait are served in the order of their coming.
+func TestQueue(t *testing.T) {
+	t.Parallel()
+	o := testOptions(t)
+	o.Processes, o.Wait = 1, time.Minute
+	p := newPool(t, o)
+	first, err := p.Start(t.Context(), testProgram("return tools.a()"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var order []int
+	var mu sync.Mutex
+	var all sync.WaitGroup
+	for i := range 5 {
+		all.Go(func() {
+			x, err := p.Start(t.Context(), testProgram("return 1"))
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			mu.Lock()
+			order = append(order, i)
+			mu.Unlock()
+			if _, err := x.Run(t.Context(), nil); err != nil {
+				t.Error(err)
+			}
+		})
+		for waiting := 0; waiting <= i; { // until it waits
+			runtime.Gosched()
+			p.mu.Lock()
+			waiting = len(p.waiting)
+			p.mu.Unlock()
+		}
+	}
+	if _, err := first.Run(t.Context(), func(c *frame.Call) error { first.Settle(c.CallID, false, nil); return nil }); err != nil {
+		t.Fatal(err)
+	}
+	all.Wait()
+	if diff := cmp.Diff([]int{0, 1, 2, 3, 4}, order); diff != "" {
+		t.Errorf("order (-want +got):\n%s", diff)
+	}
+}
+
+func TestClose(t *testing.T) {
+	t.Parallel()
+	p := newPool(t, testOptions(t))
+	x, err := p.Start(t.Context(), testProgram("await tools.a()"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = x.Run(t.Context(), func(*frame.Call) error { go p.Close(); return nil })
+	if !errors.Is(err, ErrClosed) {
+		t.Errorf("the program that ran: %v", err)
+	}
+	p.Close()
+	if _, err := p.Start(t.Context(), testProgram("return 1")); !errors.Is(err, ErrClosed) {
+		t.Errorf("afterwards: %v", err)
+	}
+	if err := x.child.cmd.Process.Signal(syscall.Signal(0)); err == nil {
+		t.Error("the process is still there")
+	}
+}
+
+// TestIdleChildKilled holds that a child that is ended from outside is replaced before anyone notices.
+func TestIdleChildKilled(t *testing.T) {
+	t.Parallel()
+	p := newPool(t, testOptions(t))
+	var killed []*child
+	for len(killed) < p.o.Idle {
+		runtime.Gosched()
+		p.mu.Lock()
+		killed = append([]*child(nil), p.idle...)
+		p.mu.Unlock()
+	}
+	for _, c := range killed {
+		c.kill()
+		<-c.exited
+	}
+	for range 3 {
+		if got := outcome(execute(t.Context(), p, testProgram("return 1"))); got != "1" {
+			t.Error(got)
+		}
+	}
+}
+
+// TestUntrustedChild holds that whatever a child says ends as an outcome.
+func TestUntrustedChild(t *testing.T) {
+	t.Parallel()
+	const broke = "CRASHED: the program broke its process"
+	for behaviour, want := range map[string]string{
+		"garbage":             broke,
+		"cut":                 "CRASHED: the program's process ended unexpectedly",
+		"exit":                "CRASHED: the program's process ended unexpectedly",
+		"log flood":           "EXCEEDED_OUTPUT: logs and emitted values are larger than 256 KiB",
+		"emit garbage":        broke,
+		"call out of order":   broke,
+		"call flood":          broke,
+		"result is no JSON":   broke,
+		"result too large":    broke,
+		"error without words": broke,
+		"ready again":         broke,
+		"out of memory":       "EXCEEDED_MEMORY: memory limit of 64 MiB exceeded",
+		"silent":              "EXCEEDED_WALL_CLOCK: wall clock limit of 1s exceeded",
+	} {
+		t.Run(behaviour, func(t *testing.T) {
+			t.Parallel()
+			p := newPool(t, fakeOptions(t, behaviour))
+			program := testProgram("return 1")
+			program.WallClock = time.Minute
+			if behaviour == "silent" || behaviour == "cut" {
+				program.WallClock = time.Second
+			}
+			if behaviour == "cut" { // the process lives on, so only the clock can tell
+				want = "EXCEEDED_WALL_CLOCK: wall clock limit of 1s exceeded"
+			}
+			x, err := p.Start(t.Context(), program)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := outcome(x.Run(t.Context(), func(*frame.Call) error { return nil })); got != want {
+				t.Errorf("got  %s\nwant %s", got, want)
+			}
+		})
+	}
+}
+
+func TestChildDoesNotStart(t *testing.T) {
+	t.Parallel()
+	for name, command := range map[string][]string{
+		"no such file": {"/does/not/exist"},
+		"not a child":  fakeOptions(t, "not ready").Command,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			o := testOptions(t)
+			o.Command = command
+			_, err := execute(t.Context(), newPool(t, o), testProgram("return 1"))
+			if err == nil || errors.Is(err, ErrBusy) || !strings.Contains(err.Error(), "child") {
+				t.Errorf("got %v", err)
+			}
+		})
+	}
+}
+
+func TestOptions(t *testing.T) {
+	t.Parallel()
+	_, err := New(Options{Processes: -1, Waiting: -2, Wait: -1})
+	want := "pool options: Command is empty\nProcesses is -1, less than 0\nWaiting is -2, less than 0\nWait is -1ns, less than 0"
+	if err == nil || err.Error() != want {
+		t.Errorf("got  %v\nwant %s", err, want)
+	}
+}
+
+func TestClock(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		begin := time.Now()
+		var expired time.Duration
+		c := startClock(10*time.Second, func() { expired = time.Since(begin) })
+		time.Sleep(4 * time.Second)
+		if !c.stop() || c.stop() {
+			t.Error("stop does not say what it did")
+		}
+		time.Sleep(time.Hour)
+		if !c.start() || c.start() {
+			t.Error("start does not say what it did")
+		}
+		time.Sleep(6*time.Second - 1)
+		synctest.Wait()
+		if expired != 0 {
+			t.Errorf("expired after %v", expired)
+		}
+		time.Sleep(2)
+		synctest.Wait()
+		if want := time.Hour + 10*time.Second; expired != want {
+			t.Errorf("expired after %v, want %v", expired, want)
+		}
+	})
+}
+
+func TestVerdict(t *testing.T) {
+	t.Parallel()
+	p := testProgram("")
+	for _, tc := range []struct {
+		name string
+		d    death
+		want string
+	}{
+		{"wall clock", death{cause: causeWallClock, signal: syscall.SIGKILL}, "EXCEEDED_WALL_CLOCK: wall clock limit of 3s exceeded"},
+		{"stopped", death{cause: causeStopped}, "EXCEEDED_WALL_CLOCK: the program was paused for more than 1h0m0s"},
+		{"protocol", death{cause: causeProtocol}, "CRASHED: the program broke its process"},
+		{"stack", death{stderr: "runtime: goroutine stack exceeds 67108864-byte limit\nfatal error: stack overflow"}, "EXCEEDED_MEMORY: the program is nested too deeply for its stack"},
+		{"memory", death{stderr: "fatal error: runtime: out of memory"}, "EXCEEDED_MEMORY: memory limit of 64 MiB exceeded"},
+		{"memory of the collector", death{stderr: "SIGSEGV: segmentation violation\nPC=0x1 m=3"}, "EXCEEDED_MEMORY: memory limit of 64 MiB exceeded"},
+		{"kernel's CPU limit", death{stderr: "SIGXCPU: cpu limit exceeded"}, "EXCEEDED_CPU: CPU limit of 2s exceeded"},
+		{"killed by the kernel", death{signal: syscall.SIGKILL}, "EXCEEDED_MEMORY: memory limit of 64 MiB exceeded"},
+		{"killed after all its CPU", death{signal: syscall.SIGKILL, cpu: 3 * time.Second}, "EXCEEDED_CPU: CPU limit of 2s exceeded"},
+		{"another fault", death{stderr: "panic: something"}, "CRASHED: the program's process ended unexpectedly"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			o, message := verdict(tc.d, p)
+			if got := outcome(&sandboxpb.Done{Outcome: o, Error: message}, nil); got != tc.want {
+				t.Errorf("got  %s\nwant %s", got, tc.want)
+			}
+		})
+	}
+}
+
+func BenchmarkExecute(b *testing.B) {
+	p := newPool(b, testOptions(b))
+	program := testProgram("return 1")
+	for b.Loop() {
+		if got := outcome(execute(b.Context(), p, program)); got != "1" {
+			b.Fatal(got)
+		}
+	}
+}
+
+func BenchmarkExecuteTypeScript(b *testing.B) {
+	p := newPool(b, testOptions(b))
+	program := testProgram("const n: number = 1; return n")
+	for b.Loop() {
+		if got := outcome(execute(b.Context(), p, program)); got != "1" {
+			b.Fatal(got)
+		}
+	}
+}
+
+func BenchmarkToolCall(b *testing.B) {
+	p := newPool(b, testOptions(b))
+	program := testProgram(fmt.Sprintf("for (let i = 0; i < %d; i++) await tools.echo({i}); return 1", b.N))
+	program.WallClock, program.Limits.CPU = time.Minute, time.Minute
+	b.ResetTimer()
+	if got := outcome(execute(b.Context(), p, program)); got != "1" {
+		b.Fatal(got)
+	}
+}
