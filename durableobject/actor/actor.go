@@ -350,6 +350,9 @@ func (a *Actor) run(ctx context.Context, props []byte, fn func(*turn) error) err
 	})
 	a.end(t)
 	if gated := a.out.Wait(t); gated != nil {
+		if t.Err() == nil {
+			a.Break(ReasonOutputGate, gated) // before the caller learns of it, whose next event needs a new actor
+		}
 		return refused(t, gated)
 	}
 	if err == nil {

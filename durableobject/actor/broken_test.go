@@ -142,8 +142,8 @@ func TestBroken(t *testing.T) {
 				if lasting == nil || !strings.HasPrefix(lasting.Error(), tt.message) {
 					t.Errorf("Await returned %v", lasting)
 				}
-				if !slices.Equal(w.broken, []BrokenReason{tt.reason}) {
-					t.Errorf("broken: got %v, want %v", w.broken, tt.reason)
+				if broken := w.reasons(); !slices.Equal(broken, []BrokenReason{tt.reason}) {
+					t.Errorf("broken: got %v, want %v", broken, tt.reason)
 				}
 				v, err := w.call("serial")
 				want(t, v, err, "2")
@@ -232,8 +232,8 @@ func TestBrokenCommit(t *testing.T) {
 		if e := sidecar.FromError(err); e.Reason != sidecar.ReasonStorage {
 			t.Errorf("got reason %v", e.Reason)
 		}
-		if !slices.Equal(w.broken, []BrokenReason{ReasonOutputGate}) {
-			t.Errorf("broken: %v", w.broken)
+		if broken := w.reasons(); !slices.Equal(broken, []BrokenReason{ReasonOutputGate}) {
+			t.Errorf("broken: %v", w.reasons())
 		}
 		// The store is broken for good: a new instance can't read either, and says no more.
 		_, err = w.call("increment")
@@ -349,8 +349,8 @@ func TestEvict(t *testing.T) {
 		}
 		v, err = w.call("serial")
 		want(t, v, err, "2")
-		if len(w.broken) != 0 {
-			t.Errorf("broken: %v", w.broken)
+		if len(w.reasons()) != 0 {
+			t.Errorf("broken: %v", w.reasons())
 		}
 	})
 }
@@ -417,8 +417,8 @@ func TestWaitUntil(t *testing.T) {
 		v, err = w.call("panic")
 		want(t, v, err, "replied")
 		synctest.Wait()
-		if w.broken[len(w.broken)-1] != ReasonPanic {
-			t.Errorf("broken: %v", w.broken)
+		if broken := w.reasons(); broken[len(broken)-1] != ReasonPanic {
+			t.Errorf("broken: %v", w.reasons())
 		}
 	})
 }

@@ -397,8 +397,8 @@ func TestResponse(t *testing.T) {
 				if tt.err == "" && err != nil || tt.err != "" && (err == nil || err.Error() != tt.err) {
 					t.Errorf("got error %v, want %q", err, tt.err)
 				}
-				if len(w.broken) != 0 {
-					t.Errorf("broken: %v", w.broken)
+				if len(w.reasons()) != 0 {
+					t.Errorf("broken: %v", w.reasons())
 				}
 			})
 		})

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -132,6 +133,14 @@ func newWorld(t *testing.T, fs vfs.FS, h handler) *world {
 		},
 	}
 	return w
+}
+
+// reasons returns the reasons for which actors broke so far.
+func (w *world) reasons() []BrokenReason {
+	synctest.Wait()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return slices.Clone(w.broken)
 }
 
 func (w *world) count(n int) {

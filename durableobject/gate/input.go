@@ -151,7 +151,9 @@ func (g *InputGate) Leave() {
 // Break breaks the gate for ever. The first reason stays.
 func (g *InputGate) Break(err error) { g.breakUnless(nil, err) }
 
-// breakUnless breaks the gate, unless it is broken already or s is a section that is over.
+// breakUnless breaks the gate, unless it is broken already or s is a section that is over. From the first step on nobody
+// new gets in; the owner is told next, and the waiters last, so that whoever learns of the error finds an owner who
+// knows.
 func (g *InputGate) breakUnless(s *CriticalSection, err error) {
 	g.mu.Lock()
 	if g.broken != nil || (s != nil && s.closed) {
@@ -159,11 +161,13 @@ func (g *InputGate) breakUnless(s *CriticalSection, err error) {
 		return
 	}
 	g.broken = err
-	g.releaseLocked(err)
 	g.mu.Unlock()
 	if g.Hooks.Broken != nil {
 		g.Hooks.Broken(err)
 	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.releaseLocked(err)
 }
 
 // releaseLocked closes all sections, fails all waiters that have not begun with err, and lines the others up for
@@ -254,6 +258,9 @@ func (g *InputGate) passLocked() {
 func (g *InputGate) grantLocked() {
 	q := g.turnQueue()
 	w := q.first
+	for g.broken != nil && w != nil && !w.begun {
+		w = w.next // about to be told that the gate is broken
+	}
 	if w == nil {
 		return
 	}

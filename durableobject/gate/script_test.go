@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -234,7 +235,7 @@ type outputScript struct {
 	gate    OutputGate
 	commits map[string]*scriptCommit
 	cancels map[string]context.CancelFunc
-	waits   int
+	waits   atomic.Int32
 	lines   chan string
 }
 
@@ -274,7 +275,7 @@ func (s *outputScript) run(t *testing.T, d *datadriven.TestData) string {
 			fmt.Fprintln(&out, l)
 		}
 	}
-	fmt.Fprintf(&out, "waiting: %d\n", s.waits)
+	fmt.Fprintf(&out, "waiting: %d\n", s.waits.Load())
 	return out.String()
 }
 
@@ -288,10 +289,10 @@ func (s *outputScript) command(t *testing.T, f []string) {
 	case "wait":
 		ctx, cancel := context.WithCancel(context.Background())
 		s.cancels[f[1]] = cancel
-		s.waits++
+		s.waits.Add(1)
 		go func() {
 			err := s.gate.Wait(ctx)
-			s.waits--
+			s.waits.Add(-1)
 			if err != nil {
 				s.lines <- f[1] + " fails: " + errorText(err)
 				return
