@@ -6,14 +6,15 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"slices"
 	"strings"
 )
 
 // Only returns a handler that passes to h the requests whose Host is localhost or a loopback address, with
-// any port, and answers every other with 403 and a JSON error.
-func Only(h http.Handler) http.Handler {
+// any port, or one of allowed exactly, and answers every other with 403 and a JSON error.
+func Only(h http.Handler, allowed ...string) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if !IsHost(r.Host) {
+		if !IsHost(r.Host) && !slices.Contains(allowed, strings.ToLower(r.Host)) {
 			w.Header().Set("Content-Type", "application/json")
 			w.WriteHeader(http.StatusForbidden)
 			_, _ = w.Write([]byte(`{"error":"forbidden_host",` +

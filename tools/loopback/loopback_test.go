@@ -22,8 +22,8 @@ func TestIsHost(t *testing.T) {
 
 func TestOnly(t *testing.T) {
 	t.Parallel()
-	h := Only(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) }))
-	for host, want := range map[string]int{"localhost:1": 204, "rebind.example:1": 403} {
+	h := Only(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(204) }), "my.example:1")
+	for host, want := range map[string]int{"localhost:1": 204, "rebind.example:1": 403, "My.example:1": 204, "my.example": 403} {
 		r := httptest.NewRequest(http.MethodGet, "/", nil)
 		r.Host = host
 		w := httptest.NewRecorder()
