@@ -61,7 +61,7 @@ func TestManyAlarmsAtOnce(t *testing.T) {
 		var mu sync.Mutex
 		runs, running, most := map[objectid.ID]int{}, 0, 0
 		idle := runtime.NumGoroutine()
-		s, err := New(Options{Store: store, Concurrency: concurrency, Deliver: func(_ context.Context, d storage.DueAlarm) Outcome {
+		deliver := func(_ context.Context, d storage.DueAlarm) Outcome {
 			mu.Lock()
 			runs[d.ID]++
 			running++
@@ -75,7 +75,8 @@ func TestManyAlarmsAtOnce(t *testing.T) {
 			running--
 			mu.Unlock()
 			return OK
-		}})
+		}
+		s, err := New(Options{Store: store, Concurrency: concurrency, Deliver: deliver})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -177,8 +178,8 @@ func TestBrokenStore(t *testing.T) {
 	})
 }
 
-// Random settings, deletions, outcomes and crashes: an alarm that was set and left alone runs, at its time or after, and
-// at rest none is left over.
+// Random settings, deletions, outcomes and crashes: an alarm that was set and left alone runs, at its time or after,
+// and at rest none is left over.
 func TestRandomAlarms(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(30) {

@@ -69,7 +69,6 @@ func (s *Store) applyLocked(b *pebble.Batch, confirmed bool) *Commit {
 // complete is the one goroutine that waits for syncs. Syncs are done in the order of the log, and commits come
 // here almost in that order, so waiting for one after the other delays none.
 func (s *Store) complete() {
-	defer close(s.completed)
 	for c := range s.commits {
 		if err := c.batch.SyncWait(); err != nil {
 			s.breakWith(err)

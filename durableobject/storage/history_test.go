@@ -22,9 +22,9 @@ var (
 	firstSeed = flag.Uint64("seed", 1, "the first history's seed")
 )
 
-// TestHistories runs random operations, flushes, reopenings and power failures on three objects of a store, against a
-// model that is a map. Every read must give what the model has. After a power failure each object must be as it was after
-// some flush, and after none older than the newest that was acknowledged.
+// TestHistories runs random operations, flushes, reopenings and power failures on three objects of a store, against
+// a model that is a map. Every read must give what the model has. After a power failure each object must be as it was
+// after some flush, and after none older than the newest that was acknowledged.
 func TestHistories(t *testing.T) {
 	t.Parallel()
 	for i := range *histories {

@@ -115,7 +115,7 @@ func openLocked(o Options, files vfs.FS, lock *pebble.Lock, hostID string) (*Sto
 	}
 	s := &Store{
 		db: db, dir: o.Dir, log: o.Log, limits: o.Limits, hostID: hostID,
-		broken: make(chan struct{}), commits: make(chan *Commit, 4096), completed: make(chan struct{}),
+		broken: make(chan struct{}), commits: make(chan *Commit, 4096),
 	}
 	if hostID == "" {
 		s.hostID, err = finishMaking(files, o.Dir)
@@ -126,7 +126,7 @@ func openLocked(o Options, files vfs.FS, lock *pebble.Lock, hostID string) (*Sto
 	if err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
-	go s.complete()
+	s.completing.Go(s.complete)
 	return s, nil
 }
 
@@ -160,7 +160,7 @@ func (s *Store) Close() error {
 	s.closed = true
 	close(s.commits)
 	s.mu.Unlock()
-	<-s.completed
+	s.completing.Wait()
 	err := s.db.Close()
 	if fault := s.brokenErr(); fault != nil {
 		err = fault // Pebble repeats it

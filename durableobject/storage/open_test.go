@@ -69,31 +69,42 @@ func TestOpenRefusesSecondOpener(t *testing.T) {
 	}
 }
 
-// A directory that this version must not open is named and left as it is, byte for byte.
-func TestOpenLeavesAlone(t *testing.T) {
-	t.Parallel()
-	write := func(name, content string) func(*testing.T, string) {
-		return func(t *testing.T, dir string) {
-			t.Helper()
-			if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o600); err != nil {
+// write returns a function that overwrites the files of a store that match a pattern, of which there is at least one.
+func write(pattern, content string) func(*testing.T, string) {
+	return func(t *testing.T, dir string) {
+		t.Helper()
+		for _, path := range glob(t, dir, pattern) {
+			if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
 				t.Fatal(err)
 			}
 		}
 	}
-	remove := func(pattern string) func(*testing.T, string) {
-		return func(t *testing.T, dir string) {
-			t.Helper()
-			paths, err := filepath.Glob(filepath.Join(dir, pattern))
-			if err != nil || len(paths) == 0 {
-				t.Fatalf("%s matches nothing (%v)", pattern, err)
-			}
-			for _, p := range paths {
-				if err := os.RemoveAll(p); err != nil {
-					t.Fatal(err)
-				}
+}
+
+// remove returns a function that removes the files of a store that match a pattern, of which there is at least one.
+func remove(pattern string) func(*testing.T, string) {
+	return func(t *testing.T, dir string) {
+		t.Helper()
+		for _, path := range glob(t, dir, pattern) {
+			if err := os.RemoveAll(path); err != nil {
+				t.Fatal(err)
 			}
 		}
 	}
+}
+
+func glob(t *testing.T, dir, pattern string) []string {
+	t.Helper()
+	paths, err := filepath.Glob(filepath.Join(dir, pattern))
+	if err != nil || len(paths) == 0 {
+		t.Fatalf("%s matches nothing (%v)", pattern, err)
+	}
+	return paths
+}
+
+// A directory that this version must not open is named and left as it is, byte for byte.
+func TestOpenLeavesAlone(t *testing.T) {
+	t.Parallel()
 	host := "host 0123456789abcdef0123456789abcdef\n"
 	tests := []struct {
 		name   string
@@ -112,18 +123,7 @@ func TestOpenLeavesAlone(t *testing.T) {
 		{"STORE without database", remove("db/*"), ErrCorrupt},
 		{"STORE without the database's directory", remove("db"), ErrCorrupt},
 		{"manifest missing", remove("db/MANIFEST-*"), ErrCorrupt},
-		{"manifest garbled", func(t *testing.T, dir string) {
-			t.Helper()
-			paths, err := filepath.Glob(filepath.Join(dir, "db/MANIFEST-*"))
-			if err != nil || len(paths) == 0 {
-				t.Fatal("no manifest", err)
-			}
-			for _, p := range paths {
-				if err := os.WriteFile(p, bytes.Repeat([]byte("garbage"), 100), 0o600); err != nil {
-					t.Fatal(err)
-				}
-			}
-		}, ErrCorrupt},
+		{"manifest garbled", write("db/MANIFEST-*", strings.Repeat("garbage", 100)), ErrCorrupt},
 		{"tables missing", remove("db/*.sst"), ErrCorrupt},
 	}
 	for _, tt := range tests {

@@ -81,9 +81,9 @@ type Hooks struct {
 	// InTurn reports, by an error that the operation returns, that ctx does not belong to the turn that runs.
 	// It is called at the start of every operation that takes a context.
 	InTurn func(ctx context.Context) error
-	// CriticalSection runs fn while no other event of the object is delivered, even where fn waits, and returns
-	// fn's error unchanged; that error must not break the object. It must wait for another critical section to end
-	// first. It is called for outermost transactions only. Nil runs fn as it is.
+	// CriticalSection runs fn while no other event of the object is delivered, even where fn waits, once any other
+	// critical section has ended. fn returns nil, since a transaction that fails must not break the object; an error
+	// of the hook's own is the transaction's. It is called for outermost transactions only. Nil runs fn as it is.
 	CriticalSection func(ctx context.Context, fn func(context.Context) error) error
 	// Await gives the turn away, which includes a call of Flush, runs fn, and takes a turn again. It is how Sync
 	// waits. Nil makes Sync flush and wait within the turn.

@@ -16,11 +16,11 @@ type Store struct {
 	limits Limits
 	hostID string
 
-	fault     atomic.Pointer[error] // why the store is broken; nil while it is not
-	broken    chan struct{}         // closed when fault is set
-	commits   chan *Commit          // applied, sync not yet waited for
-	completed chan struct{}         // closed when complete returned
-	epoch     atomic.Uint64
+	fault      atomic.Pointer[error] // why the store is broken; nil while it is not
+	broken     chan struct{}         // closed when fault is set
+	commits    chan *Commit          // applied, sync not yet waited for
+	completing sync.WaitGroup        // the goroutine that waits for syncs
+	epoch      atomic.Uint64
 	// epochMu serializes SetEpoch. Lock order: epochMu, mu.
 	epochMu sync.Mutex
 
