@@ -69,8 +69,8 @@ func TestOpenRefusesSecondOpener(t *testing.T) {
 	}
 }
 
-// write returns a function that overwrites the files of a store that match a pattern, of which there is at least one.
-func write(pattern, content string) func(*testing.T, string) {
+// overwrite returns a function that overwrites the files of a store that match a pattern, of which there is at least one.
+func overwrite(pattern, content string) func(*testing.T, string) {
 	return func(t *testing.T, dir string) {
 		t.Helper()
 		for _, path := range glob(t, dir, pattern) {
@@ -111,19 +111,19 @@ func TestOpenLeavesAlone(t *testing.T) {
 		damage func(*testing.T, string)
 		want   error
 	}{
-		{"newer format", write("STORE", "tandem object store\nformat 2\n"+host), ErrFormat},
-		{"newer format with more in it", write("STORE", "tandem object store\nformat 12\nshape new\n"), ErrFormat},
-		{"foreign file", write("STORE", "something else\n"), ErrCorrupt},
-		{"empty file", write("STORE", ""), ErrCorrupt},
-		{"no format", write("STORE", "tandem object store\n"+host), ErrCorrupt},
-		{"format zero", write("STORE", "tandem object store\nformat 0\n"+host), ErrCorrupt},
-		{"no host", write("STORE", "tandem object store\nformat 1\n"), ErrCorrupt},
-		{"short host", write("STORE", "tandem object store\nformat 1\nhost 01\n"), ErrCorrupt},
+		{"newer format", overwrite("STORE", "tandem object store\nformat 2\n"+host), ErrFormat},
+		{"newer format with more in it", overwrite("STORE", "tandem object store\nformat 12\nshape new\n"), ErrFormat},
+		{"foreign file", overwrite("STORE", "something else\n"), ErrCorrupt},
+		{"empty file", overwrite("STORE", ""), ErrCorrupt},
+		{"no format", overwrite("STORE", "tandem object store\n"+host), ErrCorrupt},
+		{"format zero", overwrite("STORE", "tandem object store\nformat 0\n"+host), ErrCorrupt},
+		{"no host", overwrite("STORE", "tandem object store\nformat 1\n"), ErrCorrupt},
+		{"short host", overwrite("STORE", "tandem object store\nformat 1\nhost 01\n"), ErrCorrupt},
 		{"database without STORE", remove("STORE"), ErrCorrupt},
 		{"STORE without database", remove("db/*"), ErrCorrupt},
 		{"STORE without the database's directory", remove("db"), ErrCorrupt},
 		{"manifest missing", remove("db/MANIFEST-*"), ErrCorrupt},
-		{"manifest garbled", write("db/MANIFEST-*", strings.Repeat("garbage", 100)), ErrCorrupt},
+		{"manifest garbled", overwrite("db/MANIFEST-*", strings.Repeat("garbage", 100)), ErrCorrupt},
 		{"tables missing", remove("db/*.sst"), ErrCorrupt},
 	}
 	for _, tt := range tests {
