@@ -61,8 +61,8 @@ func (o Options) Validate() error {
 	return errors.Join(errs...)
 }
 
-// Serve runs a worker until ctx ends, then finishes the requests that run. Errors: those of Validate, a directory that
-// cannot be opened, a listener that breaks.
+// Serve runs a worker until ctx ends, then finishes the requests that run. Errors: those of Validate, a directory
+// that cannot be opened, a listener that breaks.
 func Serve(ctx context.Context, o Options) error {
 	if err := o.Validate(); err != nil {
 		return fmt.Errorf("worker options: %w", err)

@@ -134,8 +134,8 @@ func (g *Gate) Identify(ctx context.Context, h http.Header) Verdict {
 	return v
 }
 
-// bearer returns the token of the Authorization header. Several headers are joined, so that they make no valid token
-// rather than a choice.
+// bearer returns the token of the Authorization header. Several headers are joined, so that they make no valid
+// token rather than a choice.
 func bearer(h http.Header) (string, bool) {
 	values := h.Values("Authorization")
 	if len(values) == 0 {

@@ -166,7 +166,7 @@ func TestOutagesAreNoRefusals(t *testing.T) {
 		}
 	})
 	for name, body := range map[string]string{
-		"another's metadata": `{"issuer":"https://other","jwks_uri":"x"}`,
+		"another's metadata": `{"issuer":"https://other","jwks_uri":"` + iss.URL + `/jwks"}`,
 		"not JSON":           `<html>`,
 		"no key set":         `{"issuer":"SELF"}`,
 		"odd key set":        `{"issuer":"SELF","jwks_uri":"file:///etc/passwd"}`,
@@ -270,7 +270,8 @@ func TestUnknownKeysDoNotBurdenTheIssuer(t *testing.T) {
 	}
 	for i := range 50 {
 		forged := iss.Sign(t, jwt.MapClaims{"sub": "x"}, map[string]any{"kid": fmt.Sprint("made-up-", i)})
-		if v := identify(t, g, forged); v.Outcome != auth.OutcomeInvalidToken || !strings.Contains(v.Description, "unknown key") {
+		v := identify(t, g, forged)
+		if v.Outcome != auth.OutcomeInvalidToken || !strings.Contains(v.Description, "unknown key") {
 			t.Fatalf("got %v %q, %v", v.Outcome, v.Description, v.Err)
 		}
 	}

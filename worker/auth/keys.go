@@ -71,8 +71,8 @@ func (s *keySet) key(ctx context.Context, kid string) (any, error) {
 	return nil, errUnknownKey
 }
 
-// cached returns the keys with this ID if they are kept and still believed, else the error of a fetch that failed just
-// now, else nothing.
+// cached returns the keys with this ID if they are kept and still believed, else the error of a fetch that failed
+// just now, else nothing.
 func (s *keySet) cached(kid string) (any, error) {
 	now := time.Now()
 	s.mu.RLock()
@@ -102,8 +102,8 @@ func (s *keySet) believed() bool {
 	return time.Now().Before(s.until)
 }
 
-// fetch gets the keys from the issuer, unless it was done too often for unknown key IDs. Those who call at once share
-// one fetch, which outlives the first of them.
+// fetch gets the keys from the issuer, unless it was done too often for unknown key IDs. Those who call at once
+// share one fetch, which outlives the first of them.
 func (s *keySet) fetch(ctx context.Context) error {
 	shared := context.WithoutCancel(ctx)
 	flight := s.flights.DoChan("", func() (any, error) {

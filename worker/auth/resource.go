@@ -13,8 +13,8 @@ const (
 	metadataPath = "/.well-known/oauth-protected-resource"
 )
 
-// resources knows the names under which the MCP endpoint is reached. A worker on loopback has three: a client that says
-// "localhost" must find its own spelling in the resource's metadata, or it refuses to go on.
+// resources knows the names under which the MCP endpoint is reached. A worker on loopback has three: a client that
+// says "localhost" must find its own spelling in the resource's metadata, or it refuses to go on.
 type resources struct {
 	public string // the configured origin, without a trailing slash
 	scheme string
@@ -49,7 +49,8 @@ func (r resources) origin(host string) string {
 	return r.scheme + "://" + host
 }
 
-// audiences returns what tokens may be for: the configured audience, and the other spellings of a loopback endpoint.
+// audiences returns what tokens may be for: the configured audience, and the other spellings of a loopback
+// endpoint.
 func (r resources) audiences(configured string) []string {
 	own := r.public + mcpPath
 	if configured == "" {

@@ -17,9 +17,9 @@ const (
 	cacheEntries = 8192
 )
 
-// Cached returns d with a cache in front of Organization: memberships are believed for ten seconds, those who ask for
-// the same one at once share one query, and each query is a span of the first one's trace. Refusals and errors are not
-// kept, so that a new membership counts at once. Closing it closes d.
+// Cached returns d with a cache in front of Organization: memberships are believed for ten seconds, those who ask
+// for the same one at once share one query, and each query is a span of the first one's trace. Refusals and errors
+// are not kept, so that a new membership counts at once. Closing it closes d.
 func Cached(d Directory) Directory {
 	entries, err := lru.New[memberKey, memberEntry](cacheEntries)
 	if err != nil {

@@ -65,8 +65,8 @@ type Directory interface {
 }
 
 // Open opens the directory at dsn, "sqlite:PATH" or "postgres://…", and brings its schema up to date. It waits at
-// most ten seconds. Errors: ErrInvalid for a DSN of neither form, ErrNewerSchema, ErrUnavailable. No error holds the
-// DSN's password.
+// most ten seconds. Errors: ErrInvalid for a DSN of neither form, ErrNewerSchema, ErrUnavailable. No error holds
+// the DSN's password.
 func Open(ctx context.Context, dsn string) (Directory, error) {
 	ctx, cancel := context.WithTimeout(ctx, openTimeout)
 	defer cancel()
@@ -90,7 +90,7 @@ func normalEmail(email string) (string, error) {
 	email = strings.ToLower(strings.TrimSpace(email))
 	local, domain, ok := strings.Cut(email, "@")
 	switch {
-	case !ok || local == "" || domain == "" || strings.ContainsAny(domain, "@") || strings.ContainsFunc(email, isForbidden):
+	case !ok, local == "", domain == "", strings.Contains(domain, "@"), strings.ContainsFunc(email, isForbidden):
 		return "", fmt.Errorf("%w: not an e-mail address", ErrInvalid)
 	case len(email) > MaxEmailBytes:
 		return "", fmt.Errorf("%w: an e-mail address has at most %d bytes", ErrInvalid, MaxEmailBytes)

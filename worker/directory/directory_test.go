@@ -181,8 +181,8 @@ func testNewerSchema(t *testing.T, dsn string) {
 		t.Errorf("got %v, want ErrNewerSchema that names version 99", err)
 	}
 	var version int
-	if err := d.(*store).db.QueryRowContext(t.Context(), `SELECT version FROM directory_schema`).Scan(&version); err != nil ||
-		version != 99 {
+	err = d.(*store).db.QueryRowContext(t.Context(), `SELECT version FROM directory_schema`).Scan(&version)
+	if err != nil || version != 99 {
 		t.Errorf("version after refusal: got %d, %v; want 99 untouched", version, err)
 	}
 }

@@ -74,8 +74,8 @@ func (s *postgresServer) exec(ctx context.Context, statement string) error {
 	return err
 }
 
-// start makes a cluster in a temporary directory and runs a server on a unix socket in it. The server refuses to run as
-// root, so then it runs as another user of the machine.
+// start makes a cluster in a temporary directory and runs a server on a unix socket in it. The server refuses to
+// run as root, so then it runs as another user of the machine.
 func (s *postgresServer) start() {
 	initdb, err := postgresBinary("initdb")
 	if err != nil {

@@ -7,8 +7,8 @@ import (
 	"fmt"
 )
 
-// migrations returns the statements that lead from each version of the schema to the next: those at index i lead from
-// version i to i+1. Entries are only ever appended.
+// migrations returns the statements that lead from each version of the schema to the next: those at index i lead
+// from version i to i+1. Entries are only ever appended.
 func migrations() [][]string {
 	return [][]string{{
 		`CREATE TABLE directory_users (

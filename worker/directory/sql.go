@@ -89,8 +89,8 @@ func (s *store) CreateUserWithOrganization(ctx context.Context, n NewUser) (User
 	return u, nil
 }
 
-// insert writes a user, its organization and its membership, or nothing if the address is taken; it reports which. The
-// unique address is the arbiter: a second writer waits for the first to commit and then inserts no row.
+// insert writes a user, its organization and its membership, or nothing if the address is taken; it reports which.
+// The unique address is the arbiter: a second writer waits for the first to commit and then inserts no row.
 func (s *store) insert(ctx context.Context, u User) (bool, error) {
 	ctx, cancel := context.WithTimeout(ctx, queryTimeout)
 	defer cancel()

@@ -51,8 +51,8 @@ func openSQLite(ctx context.Context, path string) (Directory, error) {
 	return &store{db}, nil
 }
 
-// prepareSQLite migrates the schema and turns the write-ahead log on. Both are tried again while another process holds
-// the file, since SQLite's own busy timeout does not cover the change of the journal mode.
+// prepareSQLite migrates the schema and turns the write-ahead log on. Both are tried again while another process
+// holds the file, since SQLite's own busy timeout does not cover the change of the journal mode.
 func prepareSQLite(ctx context.Context, db *sql.DB) error {
 	wait := backoff.NewExponentialBackOff()
 	wait.InitialInterval = 5 * time.Millisecond

@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// guard decides which Host and Origin values are the worker's own. A page that rebinds its name to this machine's address
-// sends its own name as Host; a page that calls from another site sends its own as Origin.
+// guard decides which Host and Origin values are the worker's own. A page that rebinds its name to this machine's
+// address sends its own name as Host; a page that calls from another site sends its own as Origin.
 type guard struct {
 	hosts   map[string]bool // lower case, without port
 	origins map[string]bool // as browsers send them

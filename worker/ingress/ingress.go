@@ -22,7 +22,8 @@ const (
 
 // Route is one address and its handler.
 type Route struct {
-	// Path is the exact path; with a trailing slash (other than "/") it stands for one more segment, whatever it is.
+	// Path is the exact path; with a trailing slash (other than "/") it stands for one more segment, whatever it
+	// is.
 	Path string
 	// Handler serves it, every method.
 	Handler http.Handler
@@ -159,8 +160,8 @@ func (in *Ingress) finish(span telemetry.Span, rec *recorder, r *http.Request, r
 	span.End(fault)
 }
 
-// recovered answers a request whose handler panicked, or reports that it must be aborted because its response is under
-// way or because its handler wants that.
+// recovered answers a request whose handler panicked, or reports that it must be aborted because its response is
+// under way or because its handler wants that.
 func (in *Ingress) recovered(rec *recorder, r *http.Request, p any) (fault error, abort bool) {
 	if err, ok := p.(error); ok && errors.Is(err, http.ErrAbortHandler) {
 		return errors.New("response aborted"), true

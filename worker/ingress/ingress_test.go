@@ -40,7 +40,8 @@ func answer(text string) http.Handler {
 func TestGuard(t *testing.T) {
 	t.Parallel()
 	in := newIngress(t, Options{
-		AllowedHosts: []string{"tandem.example.com", "Alias.example.com:443"}, AllowedOrigins: []string{"https://app.example.com"},
+		AllowedHosts:   []string{"tandem.example.com", "Alias.example.com:443"},
+		AllowedOrigins: []string{"https://app.example.com"},
 		Routes: []Route{
 			{Path: "/mcp", Handler: answer("mcp")}, {Path: "/x", Handler: answer("x")},
 			{Path: "/healthz", Handler: answer("ok"), AnyHost: true},

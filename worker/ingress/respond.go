@@ -18,8 +18,8 @@ const bodyTimeout = 30 * time.Second
 // ErrBodyTooLarge is returned by ReadBody.
 var ErrBodyTooLarge = errors.New("body is too large")
 
-// ReadBody reads a request's body, at most limit bytes of it. A client that takes longer than 30 s is cut off. Errors:
-// ErrBodyTooLarge, after which the connection is closed, and those of the connection.
+// ReadBody reads a request's body, at most limit bytes of it. A client that takes longer than 30 s is cut off.
+// Errors: ErrBodyTooLarge, after which the connection is closed, and those of the connection.
 func ReadBody(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, error) {
 	if r.ContentLength > limit {
 		w.Header().Set("Connection", "close")
@@ -52,8 +52,8 @@ func finishBody(w http.ResponseWriter, body []byte, err error) ([]byte, error) {
 	return nil, fmt.Errorf("read body: %w", err)
 }
 
-// WriteError answers with an error in the form of the request's path: JSON-RPC under /mcp, JSON elsewhere. The message is
-// for the client.
+// WriteError answers with an error in the form of the request's path: JSON-RPC under /mcp, JSON elsewhere. The
+// message is for the client.
 func WriteError(w http.ResponseWriter, r *http.Request, status int, message string) {
 	if r.URL.Path == "/mcp" || strings.HasPrefix(r.URL.Path, "/mcp/") {
 		(&props.HTTPError{Status: status, Code: rpcCode(status), Message: message}).WriteTo(w)

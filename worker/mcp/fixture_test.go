@@ -118,7 +118,8 @@ func (o *objects) Fetch(ctx context.Context, t sidecar.Target, r *http.Request) 
 	case strings.Contains(string(body), `"notifications/`):
 		return response(http.StatusAccepted, "", strings.NewReader("")), nil
 	}
-	return response(http.StatusOK, "text/event-stream", strings.NewReader("event: message\ndata: {\"intent\":\""+intent+"\"}\n\n")), nil
+	event := "event: message\ndata: {\"intent\":\"" + intent + "\"}\n\n"
+	return response(http.StatusOK, "text/event-stream", strings.NewReader(event)), nil
 }
 
 // set changes the objects' behavior.

@@ -16,7 +16,8 @@ import (
 	"github.com/tandem-do/tandem/proto/sidecar"
 )
 
-// Bounds of calls to session objects. A GET has none: its stream is open until the client, the object or a drain ends it.
+// Bounds of calls to session objects. A GET has none: its stream is open until the client, the object or a drain
+// ends it.
 const (
 	checkTimeout  = 10 * time.Second
 	deleteTimeout = 30 * time.Second
@@ -86,7 +87,8 @@ func (c *call) forward(ctx context.Context, p plan) error {
 	return c.stream(ctx, resp)
 }
 
-// bound returns the context of a call to an object: with a deadline, but for a GET, which ends when the worker drains.
+// bound returns the context of a call to an object: with a deadline, but for a GET, which ends when the worker
+// drains.
 func (c *call) bound(ctx context.Context) (context.Context, context.CancelFunc) {
 	switch c.r.Method {
 	case http.MethodPost:
@@ -102,7 +104,8 @@ func (c *call) bound(ctx context.Context) (context.Context, context.CancelFunc) 
 	}
 }
 
-// forwarded are the headers that reach the object, beside those that begin with "Mcp-". Tokens and cookies never do.
+// forwarded are the headers that reach the object, beside those that begin with "Mcp-". Tokens and cookies never
+// do.
 var forwarded = [...]string{"Accept", "Content-Type", "Last-Event-Id", "User-Agent"}
 
 // objectRequest returns the request that the object gets.
@@ -180,7 +183,8 @@ func (c *call) copyHeader(resp *http.Response, p plan) {
 	c.w.WriteHeader(resp.StatusCode)
 }
 
-// Pieces in which bodies are copied: those of a GET's stream are small and far between, and there may be many streams.
+// Pieces in which bodies are copied: those of a GET's stream are small and far between, and there may be many
+// streams.
 const (
 	pieceBytes       = 16 << 10
 	streamPieceBytes = 2 << 10
@@ -225,8 +229,9 @@ func isStream(h http.Header) bool {
 	return strings.HasPrefix(h.Get("Content-Type"), "text/event-stream")
 }
 
-// cutShort ends a response whose body broke off. An event stream that a request waits on gets an error in the request's
-// name, since its client would otherwise wait for ever; any other response is aborted, so that it does not look whole.
+// cutShort ends a response whose body broke off. An event stream that a request waits on gets an error in the
+// request's name, since its client would otherwise wait for ever; any other response is aborted, so that it does
+// not look whole.
 func (c *call) cutShort(ctx context.Context, resp *http.Response, cause error) error {
 	switch {
 	case context.Cause(ctx) == errDraining:

@@ -28,8 +28,8 @@ func TestForwarding(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	mine := f.session()
-	const meta = `{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":` +
-		`"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"new","version":"1"}}}}`
+	const meta = `{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"_meta":{` +
+		`"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"new","version":"1"}}}}`
 	for _, tc := range []struct {
 		name        string
 		q           request
@@ -37,18 +37,23 @@ func TestForwarding(t *testing.T) {
 		elicitation string
 	}{
 		{"initialize", request{body: bodyInitialize}, props.IntentCreate, "model"},
-		{"initialize with mode", request{body: bodyInitialize, query: "?elicitation_mode=browser"}, props.IntentCreate, "browser"},
+		{"initialize with mode", request{body: bodyInitialize, query: "?elicitation_mode=browser"}, props.IntentCreate,
+			"browser"},
 		{"use", request{session: mine, body: bodyCall}, props.IntentUse, ""},
-		{"use with the version of the session", request{session: mine, body: bodyCall, version: "2025-06-18"}, props.IntentUse, ""},
-		{"use with mode", request{session: mine, body: bodyCall, query: "?elicitation_mode=native"}, props.IntentUse, "native"},
+		{"use with the version of the session", request{session: mine, body: bodyCall, version: "2025-06-18"},
+			props.IntentUse, ""},
+		{"use with mode", request{session: mine, body: bodyCall, query: "?elicitation_mode=native"}, props.IntentUse,
+			"native"},
 		{"a response", request{session: mine, body: `{"jsonrpc":"2.0","id":1,"result":{}}`}, props.IntentUse, ""},
 		{"a batch", request{session: mine, body: "[" + bodyList + "," + bodyCall + "]"}, props.IntentUse, ""},
 		{"GET", request{method: "GET", session: mine, accept: "text/event-stream"}, props.IntentUse, ""},
 		{"stateless by header", request{version: "2026-07-28", body: bodyCall}, props.IntentStateless, "model"},
 		{"stateless by meta", request{body: meta}, props.IntentStateless, "model"},
 		{"loose Accept", request{accept: "*/*", session: mine, body: bodyList}, props.IntentUse, ""},
-		{"Accept in two parts", request{accept: "TEXT/*;q=0.5, application/*", session: mine, body: bodyList}, props.IntentUse, ""},
-		{"content type with charset", request{content: "application/json; charset=utf-8", session: mine, body: bodyList}, props.IntentUse, ""},
+		{"Accept in two parts", request{accept: "TEXT/*;q=0.5, application/*", session: mine, body: bodyList},
+			props.IntentUse, ""},
+		{"content type with charset", request{content: "application/json; charset=utf-8", session: mine, body: bodyList},
+			props.IntentUse, ""},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			tc.q.header = http.Header{
@@ -56,7 +61,8 @@ func TestForwarding(t *testing.T) {
 				"Tandem-Session-Intent": {"forged"}, "Tandem-Elicitation-Mode": {"forged"},
 			}
 			got := f.do(tc.q)
-			if got.status != 200 || !strings.Contains(got.body, tc.intent) || got.header.Get("Content-Type") != "text/event-stream" {
+			if got.status != 200 || !strings.Contains(got.body, tc.intent) ||
+				got.header.Get("Content-Type") != "text/event-stream" {
 				t.Fatalf("got %d %s %v", got.status, got.body, got.header)
 			}
 			for _, name := range []string{"Tandem-Secret", "Set-Cookie"} {
@@ -197,7 +203,8 @@ func TestBrokenStreams(t *testing.T) {
 		{"defect", "text/event-stream", bodyList, "data: {\"x\n\nevent: message\ndata: " +
 			`{"error":{"code":-32603,"message":"Internal server error"},"id":2,"jsonrpc":"2.0"}` + "\n\n",
 			errors.New("secret"), false},
-		{"no request waits", "text/event-stream", `{"jsonrpc":"2.0","id":1,"result":{}}`, "data: {\"x", errors.New("secret"), false},
+		{"no request waits", "text/event-stream", `{"jsonrpc":"2.0","id":1,"result":{}}`, "data: {\"x",
+			errors.New("secret"), false},
 		{"JSON", "application/json", bodyCall, "", errors.New("secret"), true},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -288,7 +295,8 @@ func TestDefectIsInTheSpanOnly(t *testing.T) {
 	ctx, rec := telemetrytest.Record(t)
 	w := httptest.NewRecorder()
 	f.handler.ServeHTTP(w, f.build(ctx, request{body: bodyInitialize}))
-	if w.Code != 500 || strings.Contains(w.Body.String(), "secret") || !strings.Contains(rec.Ended()[0].Error, "secret detail") {
+	if w.Code != 500 || strings.Contains(w.Body.String(), "secret") ||
+		!strings.Contains(rec.Ended()[0].Error, "secret detail") {
 		t.Errorf("got %d %s, span %+v", w.Code, w.Body, rec.Ended())
 	}
 }

@@ -34,8 +34,8 @@ type Handler struct {
 	pieces sync.Pool
 }
 
-// New returns the endpoint. The lifetime is the worker's, which ends when it drains: with it end the event streams that are
-// open for no request, so that their clients connect elsewhere.
+// New returns the endpoint. The lifetime is the worker's, which ends when it drains: with it end the event streams
+// that are open for no request, so that their clients connect elsewhere.
 func New(lifetime context.Context, o Options) *Handler {
 	log := o.Log
 	if log == nil {

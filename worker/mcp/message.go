@@ -44,8 +44,9 @@ type implementation struct {
 	Version string `json:"version"`
 }
 
-// parseMessage reads a body. Names are compared exactly, as the MCP SDK in the object does, so that both understand the
-// same. The parameters are looked at only if withParams says so: they are most of a body and seldom needed.
+// parseMessage reads a body. Names are compared exactly, as the MCP SDK in the object does, so that both
+// understand the same. The parameters are looked at only if withParams says so: they are most of a body and seldom
+// needed.
 func parseMessage(body []byte, withParams bool) (message, error) {
 	body = bytes.TrimSpace(body)
 	if len(body) == 0 {

@@ -36,7 +36,8 @@ func TestOddParameters(t *testing.T) {
 	for _, params := range []string{`[]`, `[1]`, `{"name":1}`, `{"name":"x","_meta":1}`, `{"name":"x","_meta":{"a":1}}`,
 		`{"clientInfo":[]}`, `null`, `{"_meta":{"io.modelcontextprotocol/protocolVersion":5}}`} {
 		body := `{"jsonrpc":"2.0","id":7,"method":"tools/call","params":` + params + `}`
-		if m, err := parseMessage([]byte(body), true); err != nil || m.method != "tools/call" || m.id != "7" || m.metaVersion != "" {
+		m, err := parseMessage([]byte(body), true)
+		if err != nil || m.method != "tools/call" || m.id != "7" || m.metaVersion != "" {
 			t.Errorf("%s: got %+v, %v", params, m, err)
 		}
 	}

@@ -88,7 +88,8 @@ func newFixture(t *testing.T) *fixture {
 
 func (f *fixture) do(t *testing.T, account, method, path, body string) *httptest.ResponseRecorder {
 	t.Helper()
-	r, w := httptest.NewRequestWithContext(t.Context(), method, publicURL+path, strings.NewReader(body)), httptest.NewRecorder()
+	r := httptest.NewRequestWithContext(t.Context(), method, publicURL+path, strings.NewReader(body))
+	w := httptest.NewRecorder()
 	if account != "" {
 		r.Header.Set("Authorization", f.token(account))
 	}
@@ -160,11 +161,13 @@ func TestBadInput(t *testing.T) {
 		{"not JSON", "user_1", "POST", "/api/policies", `{`, 400, "JSON"},
 		{"no body", "user_1", "POST", "/api/policies", ``, 400, "JSON"},
 		{"an array", "user_1", "POST", "/api/policies", `[]`, 400, "object"},
-		{"two values", "user_1", "POST", "/api/policies", `{"owner":"org","pattern":"*","action":"block"}{}`, 400, "more than one"},
+		{"two values", "user_1", "POST", "/api/policies", `{"owner":"org","pattern":"*","action":"block"}{}`, 400,
+			"more than one"},
 		{"unknown field", "user_1", "POST", "/api/policies", `{"accountId":"user_2"}`, 400, "accountId"},
 		{"unknown field of one", "user_1", "PATCH", "/api/policies/p", `{"id":"q"}`, 400, "id"},
 		{"wrong type", "user_1", "POST", "/api/policies", `{"pattern":5}`, 400, "pattern must be a string, not a number"},
-		{"wrong number", "user_1", "PATCH", "/api/policies/p", `{"position":"first"}`, 400, "position must be a whole number"},
+		{"wrong number", "user_1", "PATCH", "/api/policies/p", `{"position":"first"}`, 400,
+			"position must be a whole number"},
 		{"fraction", "user_1", "PATCH", "/api/policies/p", `{"position":1.5}`, 400, "position"},
 		{"no owner", "user_1", "POST", "/api/policies", `{"pattern":"*","action":"block"}`, 400, "owner"},
 		{"no pattern", "user_1", "POST", "/api/policies", `{"owner":"org","action":"block"}`, 400, "pattern"},

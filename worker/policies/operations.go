@@ -148,7 +148,8 @@ func decode(body []byte, into any) error {
 		}
 		return nil
 	case errors.As(err, &wrongType) && wrongType.Field != "":
-		return badInput("%s must be a %s, not a %s", wrongType.Field, typeName(wrongType.Type.Kind().String()), wrongType.Value)
+		want := typeName(wrongType.Type.Kind().String())
+		return badInput("%s must be a %s, not a %s", wrongType.Field, want, wrongType.Value)
 	case errors.As(err, &wrongType):
 		return badInput("the body must be a JSON object")
 	}

@@ -1,5 +1,5 @@
-// Package authtest is an authorization server for tests of the worker: it publishes metadata and keys, and signs tokens of
-// any content. It serves on a loopback socket and stops with its test.
+// Package authtest is an authorization server for tests of the worker: it publishes metadata and keys, and signs
+// tokens of any content. It serves on a loopback socket and stops with its test.
 package authtest
 
 import (
