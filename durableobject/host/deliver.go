@@ -46,7 +46,7 @@ func (h *Host) admit(t sidecar.Target) (*class, error) {
 			Reason: sidecar.ReasonDraining, Message: "The Durable Object's host is draining.", Retryable: true,
 		}
 	}
-	if own := h.epoch.Load(); t.Epoch != own {
+	if own := h.epoch.Load(); t.Epoch != own || own == 0 {
 		return nil, &sidecar.Error{
 			Reason: sidecar.ReasonStaleEpoch, Message: "The Durable Object's host has another epoch.",
 			Retryable: true, Epoch: own,

@@ -110,7 +110,6 @@ func (f *fakeRouter) calls() string {
 // stack is a host with a router and a caller, all over memory.
 type stack struct {
 	t      testing.TB
-	fs     vfs.FS
 	store  *storage.Store
 	host   *Host
 	router *fakeRouter
@@ -155,7 +154,11 @@ func bubble(t *testing.T, classes []durableobject.Class, run func(t *testing.T, 
 
 // newStack makes a stack whose host does not serve yet.
 func newStack(t testing.TB, fs vfs.FS, classes []durableobject.Class) *stack {
-	s := &stack{t: t, fs: fs, router: &fakeRouter{}, served: make(chan error, 1)}
+	return newStackIn(t, fs, "store", classes)
+}
+
+func newStackIn(t testing.TB, fs vfs.FS, dir string, classes []durableobject.Class) *stack {
+	s := &stack{t: t, router: &fakeRouter{}, served: make(chan error, 1)}
 	rl := bufconn.Listen(1 << 16)
 	server := sidecar.NewServer(sidecar.ServerOptions{})
 	routerpb.RegisterRouterServiceServer(server, s.router)
@@ -164,7 +167,7 @@ func newStack(t testing.TB, fs vfs.FS, classes []durableobject.Class) *stack {
 	s.ends = append(s.ends, func() { conn.Close() })
 
 	var err error
-	if s.store, err = storage.Open(storage.Options{Dir: "store", FS: fs}); err != nil {
+	if s.store, err = storage.Open(storage.Options{Dir: dir, FS: fs}); err != nil {
 		t.Fatal(err)
 	}
 	s.host, err = New(Options{

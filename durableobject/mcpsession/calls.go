@@ -93,6 +93,9 @@ func (r *run) call(ctx context.Context, path string, arguments []byte) (any, err
 	if err != nil {
 		return nil, err
 	}
+	if len(arguments) > maxArgumentBytes {
+		return nil, invalidArguments(path, fmt.Sprintf("more than %d bytes", maxArgumentBytes))
+	}
 	if err := t.check(arguments); err != nil {
 		return nil, err
 	}
@@ -152,6 +155,9 @@ func (r *run) approve(ctx context.Context, t *tool, arguments []byte, policy *pr
 		return errors.Join(r.setClock(false), refusal(d, t.Path))
 	case <-ctx.Done():
 		return context.Cause(ctx)
+	case <-r.e.env.Draining:
+		// Whoever answers will find another host, and not this program.
+		return r.e.state.Enter(ctx, r.e.expireRun)
 	}
 }
 

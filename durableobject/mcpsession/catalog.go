@@ -40,9 +40,6 @@ type tool struct {
 
 // check checks arguments. Its error is a *toolError.
 func (t *tool) check(arguments []byte) error {
-	if len(arguments) > maxArgumentSize {
-		return invalidArguments(t.Path, fmt.Sprintf("more than %d bytes", maxArgumentSize))
-	}
 	var value any
 	if err := json.Unmarshal(argumentsOrEmpty(arguments), &value); err != nil {
 		return invalidArguments(t.Path, "not JSON")
@@ -85,12 +82,17 @@ func newCatalog() *catalog {
 }
 
 func (c *catalog) add(t *tool) {
+	t.resolve()
+	c.byPath[t.Path] = t
+}
+
+// resolve makes the schema ready for check.
+func (t *tool) resolve() {
 	resolved, err := t.InputSchema.Resolve(nil)
 	if err != nil {
 		panic(fmt.Sprintf("mcpsession: schema of %s: %v", t.Path, err)) // schemas are literals of this package
 	}
 	t.resolved = resolved
-	c.byPath[t.Path] = t
 }
 
 // find returns the tool with this path. Its error is a *toolError with suggestions.

@@ -30,6 +30,9 @@ type Options struct {
 	PausedTimeout time.Duration
 	// ApprovalWindow is how long a paused execution waits for its approval. Default 4 min.
 	ApprovalWindow time.Duration
+	// Draining is closed when the host begins to drain, so that it need not wait for what only waits itself: runtimes are
+	// disposed of once nothing is in flight in them, paused executions expire. Nil: never.
+	Draining <-chan struct{}
 	// Log takes the application's log; nil discards it.
 	Log *slog.Logger
 }
@@ -83,8 +86,9 @@ func (env *environment) server(mode string) *mcp.Server {
 }
 
 // Classes returns the application's classes, for a host with Worker "mcp".
-func Classes(o Options) []durableobject.Class {
-	env := newEnvironment(o)
+func Classes(o Options) []durableobject.Class { return newEnvironment(o).classes() }
+
+func (env *environment) classes() []durableobject.Class {
 	return []durableobject.Class{
 		{
 			Name: "Session",

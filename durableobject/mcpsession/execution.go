@@ -126,6 +126,14 @@ func (e *Execution) expire(ctx context.Context, in expireRequest) (bool, error) 
 	return true, e.expirePause(ctx)
 }
 
+// expireRun ends the execution if its program is paused.
+func (e *Execution) expireRun(ctx context.Context) error {
+	if e.journal == nil || e.journal.Phase != phasePaused {
+		return nil
+	}
+	return e.expirePause(ctx)
+}
+
 // expirePause ends the execution whose pause is pending, and its program.
 func (e *Execution) expirePause(ctx context.Context) error {
 	if err := e.end(ctx, phaseExpired, nil); err != nil {

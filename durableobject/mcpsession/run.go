@@ -20,13 +20,13 @@ import (
 
 // Limits of one program.
 const (
-	wallClock       = 5 * time.Minute
-	cpuTime         = 30 * time.Second
-	memoryBytes     = 128 << 20
-	resultBytes     = 2 << 20
-	pendingCalls    = 64
-	maxCodeBytes    = 1 << 20
-	maxArgumentSize = 1 << 20
+	wallClock        = 5 * time.Minute
+	cpuTime          = 30 * time.Second
+	memoryBytes      = 128 << 20
+	resultBytes      = 2 << 20
+	pendingCalls     = 64
+	maxCodeBytes     = 1 << 20
+	maxArgumentBytes = 256 << 10
 	// watchdogSlack is how long after the wall clock the sandbox has to say that it was up, process start included.
 	watchdogSlack = 30 * time.Second
 	// drainTimeout is how long the sandbox has to end the stream after the program's end.

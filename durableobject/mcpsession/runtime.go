@@ -43,6 +43,8 @@ type runtime struct {
 	// mu guards the fields below.
 	mu       sync.Mutex
 	inflight int
+	// quiet is closed when nothing is in flight, if somebody waits for that.
+	quiet chan struct{}
 	// lastActive is when the last request or call began or ended.
 	lastActive time.Time
 	// paused has the paused executions that the session was told of, with their deadlines.
@@ -81,8 +83,29 @@ func (rt *runtime) live(object context.Context, saved *mcp.ServerSessionState) e
 	if err != nil {
 		return err
 	}
-	<-rt.ctx.Done()
+	select {
+	case <-rt.ctx.Done():
+	case <-rt.caller.env.Draining:
+		rt.untilQuiet()
+		rt.cancel(errSettled)
+	}
 	return server.Close()
+}
+
+// untilQuiet waits until nothing is in flight, or the runtime's end.
+func (rt *runtime) untilQuiet() {
+	rt.mu.Lock()
+	quiet := make(chan struct{})
+	if rt.inflight == 0 {
+		close(quiet)
+	} else {
+		rt.quiet = quiet
+	}
+	rt.mu.Unlock()
+	select {
+	case <-quiet:
+	case <-rt.ctx.Done():
+	}
 }
 
 // connected waits until the SDK is.
@@ -107,6 +130,10 @@ func (rt *runtime) count(n int) {
 	defer rt.mu.Unlock()
 	rt.inflight += n
 	rt.lastActive = time.Now()
+	if rt.inflight == 0 && rt.quiet != nil {
+		close(rt.quiet)
+		rt.quiet = nil
+	}
 }
 
 // notePaused notes that the session's client was told of a paused execution.

@@ -69,17 +69,17 @@ func (env *environment) newServer(mode string) *mcp.Server {
 	if mode == props.ElicitationNative {
 		paused = pausedByClient
 	}
-	mcp.AddTool(server, &mcp.Tool{
+	addTool(env, server, &mcp.Tool{
 		Name: "execute", Title: "Run a program", Description: executeDescription + paused,
 		InputSchema: object(map[string]*jsonschema.Schema{"code": {
 			Type: "string", MinLength: jsonschema.Ptr(1),
 			Description: "The program: the body of an async function.",
 		}}, "code"),
-	}, guard(env, executeTool))
+	}, executeTool)
 	if mode == props.ElicitationNative {
 		return server
 	}
-	mcp.AddTool(server, &mcp.Tool{
+	addTool(env, server, &mcp.Tool{
 		Name: "resume", Title: "Answer a paused execution", Description: resumeDescription,
 		InputSchema: object(map[string]*jsonschema.Schema{
 			"executionId": {Type: "string", Description: "The executionId of the pause."},
@@ -92,39 +92,69 @@ func (env *environment) newServer(mode string) *mcp.Server {
 				Description: "What the user filled in, as a JSON object, if a form was asked for.",
 			},
 		}, "executionId", "action"),
-	}, guard(env, resumeTool))
+	}, resumeTool)
 	return server
 }
 
-// guard makes a handler out of a tool of the server. A panic in it is an error of this one call: the SDK runs handlers on
-// goroutines of its own, where a panic would end the host.
-func guard[In any](
-	env *environment, tool func(context.Context, *caller, *mcp.CallToolRequest, In) (*mcp.CallToolResult, error),
-) mcp.ToolHandlerFor[In, any] {
-	return func(ctx context.Context, req *mcp.CallToolRequest, in In) (result *mcp.CallToolResult, _ any, err error) {
-		defer func() {
-			if p := recover(); p != nil {
-				env.Log.Error("tool handler panicked", "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
-				result, err = nil, errors.New("internal error")
-			}
-		}()
-		c, ok := ctx.Value(callerKey{}).(*caller)
-		if !ok {
-			return nil, nil, errors.New("internal error")
-		}
-		ctx, cancel := context.WithTimeout(ctx, callTimeout)
-		defer cancel()
-		if c.rt != nil {
-			defer context.AfterFunc(c.rt.ctx, cancel)()
-			c.rt.begin()
-			defer c.rt.end()
-		}
-		if req.Extra != nil {
-			ctx = telemetry.ExtractHTTP(ctx, req.Extra.Header)
-		}
-		result, err = tool(ctx, c, req, in)
-		return result, nil, err
+// serverTool is what a tool of the server does for a caller.
+type serverTool[In any] func(context.Context, *caller, *mcp.CallToolRequest, In) (*mcp.CallToolResult, error)
+
+// addTool adds a tool whose InputSchema is a *jsonschema.Schema. The schema is written out once: the SDK would do it for
+// every tools/list.
+func addTool[In any](env *environment, server *mcp.Server, t *mcp.Tool, run serverTool[In]) {
+	schema, ok := t.InputSchema.(*jsonschema.Schema)
+	if !ok {
+		panic("mcpsession: tool " + t.Name + " has no schema") // tools are literals of this package
 	}
+	arguments := &tool{Path: t.Name, InputSchema: schema}
+	arguments.resolve()
+	text, err := json.Marshal(schema)
+	if err != nil {
+		panic(fmt.Sprintf("mcpsession: schema of %s: %v", t.Name, err))
+	}
+	t.InputSchema = json.RawMessage(text)
+	server.AddTool(t, func(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		raw := argumentsOrEmpty(req.Params.Arguments)
+		if err := arguments.check(raw); err != nil {
+			return renderOutcome(failed(err.Error())), nil
+		}
+		var in In
+		if err := json.Unmarshal(raw, &in); err != nil {
+			return renderOutcome(failed(err.Error())), nil
+		}
+		return guard(ctx, env, req, func(ctx context.Context, c *caller) (*mcp.CallToolResult, error) {
+			return run(ctx, c, req, in)
+		})
+	})
+}
+
+// guard runs a tool of the server for the caller in ctx, within the time and the life of its session. A panic is an error
+// of this one call: the SDK runs handlers on goroutines of its own, where a panic would end the host.
+func guard(
+	ctx context.Context, env *environment, req *mcp.CallToolRequest,
+	run func(context.Context, *caller) (*mcp.CallToolResult, error),
+) (result *mcp.CallToolResult, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			env.Log.Error("tool handler panicked", "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+			result, err = nil, errors.New("internal error")
+		}
+	}()
+	c, ok := ctx.Value(callerKey{}).(*caller)
+	if !ok {
+		return nil, errors.New("internal error")
+	}
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	if c.rt != nil {
+		defer context.AfterFunc(c.rt.ctx, cancel)()
+		c.rt.begin()
+		defer c.rt.end()
+	}
+	if req.Extra != nil {
+		ctx = telemetry.ExtractHTTP(ctx, req.Extra.Header)
+	}
+	return run(ctx, c)
 }
 
 func executeTool(
