@@ -133,9 +133,10 @@ func grantedScope(asked string, c *client) string {
 	return keepScopes(strings.Join(all, " "), asked)
 }
 
-// prompts reports whether the request wants the person to be asked.
+// prompts reports whether the request wants the person to sign in anew. A prompt for consent does not: clients send one
+// with every request for offline_access, those that no person watches included.
 func (r *request) prompts() bool {
-	return hasScope(r.prompt, "login") || hasScope(r.prompt, "consent") || hasScope(r.prompt, "select_account")
+	return hasScope(r.prompt, "login") || hasScope(r.prompt, "select_account")
 }
 
 // authorize is the authorization endpoint.
@@ -160,7 +161,7 @@ func (s *server) authorize(w http.ResponseWriter, r *http.Request) {
 		s.redirectError(w, r, req, &redirectError{"consent_required", "the user has to be asked"})
 	case req.prompt == "none":
 		s.redirectError(w, r, req, &redirectError{"login_required", "nobody is signed in"})
-	case signedIn && !hasScope(req.prompt, "login") && !hasScope(req.prompt, "select_account"):
+	case signedIn && !req.prompts():
 		s.showConsent(w, r, req)
 	default:
 		s.showSignIn(w, r, req, "")

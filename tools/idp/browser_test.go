@@ -27,7 +27,8 @@ func TestBrowserFlow(t *testing.T) {
 	r := start(t, t.TempDir())
 	id := r.register(t, nativeClient)
 	page := r.get(t, "/authorize", authorization(id))
-	if page.code != 200 || !strings.Contains(page.body, "Test &lt;b&gt;client&lt;/b&gt;") || strings.Contains(page.body, "<b>") {
+	if page.code != 200 || !strings.Contains(page.body, "Test &lt;b&gt;client&lt;/b&gt;") || strings.Contains(page.body,
+		"<b>") {
 		t.Fatalf("sign-in page: %d %s", page.code, page.body)
 	}
 	csp := page.header.Get("Content-Security-Policy")
@@ -39,7 +40,8 @@ func TestBrowserFlow(t *testing.T) {
 	form := fields(t, page.body)
 
 	bad := r.post(t, "/signin", with(form, "email", `"><script>alert(1)</script>`))
-	if bad.code != 422 || strings.Contains(bad.body, "<script>") || !strings.Contains(bad.body, "That is not an e-mail address") {
+	if bad.code != 422 || strings.Contains(bad.body, "<script>") || !strings.Contains(bad.body,
+		"That is not an e-mail address") {
 		t.Errorf("bad address: %d %s", bad.code, bad.body)
 	}
 	in := r.post(t, "/signin", with(form, "email", "ada@example.com"))
@@ -48,7 +50,8 @@ func TestBrowserFlow(t *testing.T) {
 	}
 	to, q := in.location(t)
 	page = r.get(t, to, q)
-	for _, want := range []string{"ada@example.com", "127.0.0.1:33418", "Stay signed in", "Test &lt;b&gt;", "ada&#39;s organization"} {
+	for _, want := range []string{"ada@example.com", "127.0.0.1:33418", "Stay signed in", "Test &lt;b&gt;",
+		"ada&#39;s organization"} {
 		if !strings.Contains(page.body, want) {
 			t.Errorf("consent page without %q: %s", want, page.body)
 		}
@@ -73,8 +76,8 @@ func TestBrowserFlow(t *testing.T) {
 		want   string
 	}{
 		{nil, "<h1>Allow"},
-		{[]string{"prompt", "consent", "login_hint", "ada@example.com"}, "<h1>Allow"},
-		{[]string{"prompt", "consent", "login_hint", "bob@example.com"}, `value="bob@example.com"`},
+		{[]string{"prompt", "consent"}, "<h1>Allow"},
+		{[]string{"prompt", "login", "login_hint", "bob@example.com"}, `value="bob@example.com"`},
 		{[]string{"prompt", "login"}, "<h1>Sign in"},
 		{[]string{"prompt", "select_account"}, "<h1>Sign in"},
 	} {
@@ -82,7 +85,8 @@ func TestBrowserFlow(t *testing.T) {
 			t.Errorf("%v: %d %s", tt.change, a.code, a.body)
 		}
 	}
-	if _, q := r.get(t, "/authorize", authorization(id, "prompt", "none")).location(t); q.Get("error") != "consent_required" {
+	if _, q := r.get(t, "/authorize", authorization(id, "prompt",
+		"none")).location(t); q.Get("error") != "consent_required" {
 		t.Errorf("silent: %v", q)
 	}
 
@@ -109,7 +113,8 @@ func TestForgedForms(t *testing.T) {
 	foreign := fields(t, attacker.get(t, "/authorize", authorization(attacker.register(t, nativeClient))).body)
 	for _, path := range []string{"/signin", "/consent", "/signout"} {
 		for name, token := range map[string]string{"none": "", "another browser's": foreign.Get("csrf")} {
-			form := with(url.Values{}, "request", victim.Get("request"), "csrf", token, "email", "ada@example.com", "decision", "allow")
+			form := with(url.Values{}, "request", victim.Get("request"), "csrf", token, "email", "ada@example.com", "decision",
+				"allow")
 			if a := r.post(t, path, form); a.code != http.StatusForbidden || a.header.Get("Location") != "" {
 				t.Errorf("%s with %s token: %d", path, name, a.code)
 			}
@@ -123,7 +128,8 @@ func TestForgedForms(t *testing.T) {
 	}
 	// The request that a form carries is checked again.
 	evil := authorization(id, "redirect_uri", "https://evil.example/")
-	a := r.post(t, "/consent", url.Values{"csrf": {victim.Get("csrf")}, "request": {evil.Encode()}, "decision": {"cancel"}})
+	a := r.post(t, "/consent", url.Values{"csrf": {victim.Get("csrf")}, "request": {evil.Encode()},
+		"decision": {"cancel"}})
 	if a.code != http.StatusBadRequest || a.header.Get("Location") != "" {
 		t.Errorf("changed request: %d", a.code)
 	}

@@ -7,7 +7,7 @@
 // production stack; there the worker is pointed at a real provider.
 //
 // A browser gets a sign-in page and a consent page. A machine adds login_hint=<email> to the authorization
-// request and gets its code at once, unless the request asks for a prompt.
+// request and gets its code at once, unless the request asks for a sign-in (`prompt=login`).
 //
 // What a client holds survives a restart: the signing key, the registered clients and the refresh tokens
 // (as hashes) are in Options.Dir, users and organizations in the directory. Browser sessions are in memory.
