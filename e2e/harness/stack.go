@@ -234,7 +234,7 @@ type Response struct {
 // Do sends a request and reads the response to its end, within 30 s.
 func Do(t T, method, url string, header map[string]string, body []byte) Response {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), 30*time.Second) // cleanups call it too
 	defer cancel()
 	r, err := http.NewRequestWithContext(ctx, method, url, bytes.NewReader(body))
 	if err != nil {
