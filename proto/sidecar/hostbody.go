@@ -36,14 +36,14 @@ func (h *hostCall) incomingRequest(r *dopb.HttpRequest) (*http.Request, error) {
 			req.ContentLength = r.GetContentLength()
 		}
 		req.Body = &uploadBody{
-			call: h, ctx: h.ctx, token: r.GetUploadToken(),
+			call: h, ctx: &h.ctx, token: r.GetUploadToken(),
 			attached: make(chan struct{}), ended: make(chan struct{}),
 		}
 	case len(r.GetBody()) > 0:
 		req.ContentLength = int64(len(r.GetBody()))
 		req.Body = &inlineBody{rest: r.GetBody()}
 	}
-	return req.WithContext(h.ctx), nil
+	return req.WithContext(&h.ctx), nil
 }
 
 // uploadBody is a request's body that comes by Upload, once the handler has begun to read it. Read and

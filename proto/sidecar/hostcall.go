@@ -60,7 +60,7 @@ type callContext struct {
 type callKey struct{}
 
 // Value implements context.Context.
-func (c callContext) Value(key any) any {
+func (c *callContext) Value(key any) any {
 	if key == (callKey{}) {
 		return c.call
 	}
@@ -202,7 +202,7 @@ func (h *hostCall) runRPC(r *dopb.RpcRequest) {
 
 func (h *hostCall) invokeRPC(r *dopb.RpcRequest) (value []byte, err error) {
 	defer recoverInto(&err)
-	return h.conn.objects.handler.Call(h.ctx, h.target, r.GetMethod(), r.GetArguments())
+	return h.conn.objects.handler.Call(&h.ctx, h.target, r.GetMethod(), r.GetArguments())
 }
 
 func (h *hostCall) runFetch(r *dopb.HttpRequest) {
@@ -217,7 +217,7 @@ func (h *hostCall) invokeFetch(w *responseWriter, r *dopb.HttpRequest) (err erro
 	if err != nil {
 		return err
 	}
-	return h.conn.objects.handler.Fetch(h.ctx, h.target, w, req)
+	return h.conn.objects.handler.Fetch(&h.ctx, h.target, w, req)
 }
 
 // recoverInto turns a panic into an internal error.
@@ -234,11 +234,11 @@ func (h *hostCall) errorFrame(err error) *dopb.HostFrame {
 }
 
 func (h *hostCall) outcome(err error) *Error {
-	if err != nil && h.ctx.Err() != nil && errors.Is(err, context.Cause(h.ctx)) {
+	if err != nil && h.ctx.Err() != nil && errors.Is(err, context.Cause(&h.ctx)) {
 		err = h.ctx.Err() // not the text of the cause, which is ours
 	}
 	e := FromError(err)
-	LogInternal(h.ctx, h.conn.objects.server.log, e)
+	LogInternal(&h.ctx, h.conn.objects.server.log, e)
 	return e
 }
 

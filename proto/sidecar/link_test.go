@@ -15,7 +15,11 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"go.opentelemetry.io/otel/trace"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/types/known/durationpb"
 
+	dopb "github.com/tandem-do/tandem/proto/durableobject/v1"
 	"github.com/tandem-do/tandem/proto/sidecar"
 )
 
@@ -301,8 +305,6 @@ func TestCancelReachesTheHandler(t *testing.T) {
 
 func TestDownloadThatNobodyCollectsIsDropped(t *testing.T) {
 	t.Parallel()
-	// A link collects at once, so the handler's context is watched while the reader is kept from opening:
-	// the call is abandoned after its head was sent.
 	h := handlerFuncs{fetch: func(ctx context.Context, _ sidecar.Target, w http.ResponseWriter, _ *http.Request) error {
 		w.(http.Flusher).Flush()
 		<-ctx.Done()
@@ -310,10 +312,78 @@ func TestDownloadThatNobodyCollectsIsDropped(t *testing.T) {
 	}}
 	bubble(t, handler(h), func(t *testing.T, n *network) {
 		began := time.Now()
-		err := rawFetch(t.Context(), n.conn)
-		wantReason(t, err, sidecar.ReasonCanceled)
-		if d := time.Since(began); d != 30*time.Second {
-			t.Errorf("dropped after %v, want 30s", d)
+		stream, err := rawSend(t.Context(), n.conn, rawFetch(1, "x", &dopb.HttpRequest{Method: "GET", Url: "http://do/"}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		head, err := stream.Recv()
+		if err != nil {
+			t.Fatal(err)
+		}
+		// The host ends the stream once the only call has ended.
+		if err := stream.CloseSend(); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := stream.Recv(); !errors.Is(err, io.EOF) || time.Since(began) != 30*time.Second {
+			t.Errorf("ended with %v after %v, want EOF after 30s", err, time.Since(began))
+		}
+		token := head.GetFrames()[0].GetFetch().GetDownloadToken()
+		late, err := dopb.NewObjectServiceClient(n.conn).Download(t.Context(), &dopb.DownloadRequest{Token: token})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := late.Recv(); status.Code(err) != codes.NotFound || token == "" {
+			t.Errorf("a late reader: got %v, want NOT_FOUND", err)
+		}
+	})
+}
+
+// A caller that breaks the protocol is told what was wrong.
+func TestMalformedFrames(t *testing.T) {
+	t.Parallel()
+	rpc := func() *dopb.RpcRequest { return &dopb.RpcRequest{Method: "m"} }
+	tests := []struct {
+		name   string
+		change func(f *dopb.CallerFrame)
+		want   string
+	}{
+		{"object_id", func(f *dopb.CallerFrame) { f.GetCall().ObjectId = []byte("short") }, "object_id has 5 bytes, want 32"},
+		{"epoch", func(f *dopb.CallerFrame) { f.GetCall().Epoch = 0 }, "epoch is zero"},
+		{"event", func(f *dopb.CallerFrame) { f.GetCall().Event = nil }, "no event"},
+		{"rpc method", func(f *dopb.CallerFrame) { f.GetCall().GetRpc().Method = "" }, "rpc.method is empty"},
+		{"timeout", func(f *dopb.CallerFrame) {
+			f.GetCall().Timeout = &durationpb.Duration{Nanos: -1, Seconds: 1}
+		}, "timeout is out of range"},
+		{"url", func(f *dopb.CallerFrame) {
+			f.GetCall().Event = &dopb.Call_Fetch{Fetch: &dopb.HttpRequest{Method: "GET", Url: "http://a b/%"}}
+		}, "fetch.url is not a URL"},
+	}
+	bubble(t, handler(handlerFuncs{call: echo}), func(t *testing.T, n *network) {
+		for _, tt := range tests {
+			f := rawCall(1, "x", rpc())
+			tt.change(f)
+			stream, err := rawSend(t.Context(), n.conn, f)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, err := stream.Recv()
+			if err != nil {
+				t.Fatal(err)
+			}
+			e := got.GetFrames()[0].GetError()
+			if e.GetReason() != sidecar.ReasonInvalid || !strings.Contains(e.GetMessage(), tt.want) {
+				t.Errorf("%s: got %v, want %q", tt.name, e, tt.want)
+			}
+		}
+		stream, err := rawSend(t.Context(), n.conn, rawCall(2, "x", rpc()), rawCall(2, "x", rpc()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for err == nil {
+			_, err = stream.Recv()
+		}
+		if status.Code(err) != codes.InvalidArgument || !strings.Contains(err.Error(), "call_id 2 does not rise") {
+			t.Errorf("a call_id twice: got %v", err)
 		}
 	})
 }

@@ -45,11 +45,13 @@ func (f *traceFields) Set(key, value string) {
 func (f *traceFields) Keys() []string { return []string{keyTraceparent, keyTracestate} }
 
 // traceOf returns the fields of the span in ctx, empty when there is none.
-func traceOf(ctx context.Context) (f traceFields) {
-	if trace.SpanContextFromContext(ctx).IsValid() {
-		propagation.TraceContext{}.Inject(ctx, &f)
+func traceOf(ctx context.Context) traceFields {
+	if !trace.SpanContextFromContext(ctx).IsValid() {
+		return traceFields{}
 	}
-	return f
+	f := &traceFields{}
+	propagation.TraceContext{}.Inject(ctx, f)
+	return *f
 }
 
 // into returns ctx as a continuation of the trace; malformed fields begin none.

@@ -6,37 +6,30 @@ import (
 	"google.golang.org/grpc"
 
 	dopb "github.com/tandem-do/tandem/proto/durableobject/v1"
-	"github.com/tandem-do/tandem/proto/sidecar"
 )
 
-// rawFetch makes a call whose response has a download_token, waits until the host forgets the token, and
-// returns how the call's stream says the body ended.
-func rawFetch(ctx context.Context, conn grpc.ClientConnInterface) error {
-	client := dopb.NewObjectServiceClient(conn)
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	stream, err := client.Connect(ctx)
+// rawSend opens a Connect stream without a Link and sends frames in one batch.
+func rawSend(ctx context.Context, conn grpc.ClientConnInterface, frames ...*dopb.CallerFrame) (
+	grpc.BidiStreamingClient[dopb.ConnectRequest, dopb.ConnectResponse], error,
+) {
+	stream, err := dopb.NewObjectServiceClient(conn).Connect(ctx)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	id := namespace.FromName("x")
-	err = stream.Send(&dopb.ConnectRequest{Frames: []*dopb.CallerFrame{{CallId: 1, Frame: &dopb.CallerFrame_Call{
-		Call: &dopb.Call{Namespace: "app-Class", ObjectId: id[:], Epoch: 7, Event: &dopb.Call_Fetch{
-			Fetch: &dopb.HttpRequest{Method: "GET", Url: "http://do/"},
-		}},
-	}}}})
-	if err != nil {
-		return err
-	}
-	if _, err = stream.Recv(); err != nil {
-		return err
-	}
-	// The host ends the stream once the only call has ended.
-	if err := stream.CloseSend(); err != nil {
-		return err
-	}
-	if _, err := stream.Recv(); err == nil {
-		return nil
-	}
-	return &sidecar.Error{Reason: sidecar.ReasonCanceled}
+	return stream, stream.Send(&dopb.ConnectRequest{Frames: frames})
+}
+
+// rawCall is the frame of a method call for the object with this name.
+func rawCall(id uint64, name string, r *dopb.RpcRequest) *dopb.CallerFrame {
+	object := namespace.FromName(name)
+	return &dopb.CallerFrame{CallId: id, Frame: &dopb.CallerFrame_Call{Call: &dopb.Call{
+		Namespace: "app-Class", ObjectId: object[:], ObjectName: &name, Epoch: 7, Event: &dopb.Call_Rpc{Rpc: r},
+	}}}
+}
+
+// rawFetch is the frame of a request for the object with this name.
+func rawFetch(id uint64, name string, r *dopb.HttpRequest) *dopb.CallerFrame {
+	f := rawCall(id, name, nil)
+	f.GetCall().Event = &dopb.Call_Fetch{Fetch: r}
+	return f
 }

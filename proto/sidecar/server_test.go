@@ -23,6 +23,7 @@ import (
 	"google.golang.org/grpc/status"
 	"google.golang.org/grpc/test/bufconn"
 
+	dopb "github.com/tandem-do/tandem/proto/durableobject/v1"
 	routerpb "github.com/tandem-do/tandem/proto/router/v1"
 	"github.com/tandem-do/tandem/proto/sidecar"
 )
@@ -170,16 +171,16 @@ func TestOrder(t *testing.T) {
 	ordered := func(s *sidecar.Server) { sidecar.RegisterOrderedHandler(s, h) }
 	bubble(t, ordered, func(t *testing.T, n *network) {
 		ctx, cancel := context.WithCancel(t.Context())
-		var wg sync.WaitGroup
-		for i := range calls {
-			wg.Go(func() {
-				_, err := n.link.Call(ctx, target(fmt.Sprint(i%2)), "m", []byte{byte(i / 2)})
-				wantReason(t, err, sidecar.ReasonCanceled)
-			})
-			synctest.Wait() // it is on its way
+		frames := make([]*dopb.CallerFrame, calls)
+		for i := range frames {
+			frames[i] = rawCall(uint64(i+1), fmt.Sprint(i%2), &dopb.RpcRequest{Method: "m", Arguments: []byte{byte(i / 2)}})
 		}
+		if _, err := rawSend(ctx, n.conn, frames...); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
 		cancel()
-		wg.Wait()
+		synctest.Wait()
 		for name, got := range entered {
 			if len(got) != calls/2 {
 				t.Errorf("target %s: %d calls entered", name, len(got))
