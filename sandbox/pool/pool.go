@@ -32,7 +32,7 @@ type Pool struct {
 	goroutines sync.WaitGroup
 
 	mu sync.Mutex // guards all that follows
-	// idle are children that are ready, the one used last at the end.
+	// idle are children that are ready, in the order in which they became so.
 	idle []*child
 	// waiting are callers that want a child, in the order of their coming.
 	waiting []*waiter
@@ -97,10 +97,8 @@ func (p *Pool) acquire(ctx context.Context) (*child, error) {
 		p.mu.Unlock()
 		return nil, ErrClosed
 	}
-	if n := len(p.idle); n > 0 && len(p.waiting) == 0 && p.running < p.o.Processes {
-		c := p.idle[n-1]
-		p.idle = p.idle[:n-1]
-		p.running++
+	if len(p.idle) > 0 && len(p.waiting) == 0 && p.running < p.o.Processes {
+		c := p.takeIdleLocked()
 		p.mu.Unlock()
 		p.poke()
 		return c, nil
@@ -201,12 +199,19 @@ func (p *Pool) resume() {
 // handOutLocked gives idle children to those who wait, while more programs may run.
 func (p *Pool) handOutLocked() {
 	for len(p.waiting) > 0 && len(p.idle) > 0 && p.running < p.o.Processes {
-		w, n := p.waiting[0], len(p.idle)-1
+		w := p.waiting[0]
 		p.waiting = p.waiting[1:]
-		w.child <- p.idle[n]
-		p.idle = p.idle[:n]
-		p.running++
+		w.child <- p.takeIdleLocked()
 	}
+}
+
+// takeIdleLocked takes the child that has been idle for longest: one that has just ended a program is still
+// making the next one's runtime.
+func (p *Pool) takeIdleLocked() *child {
+	c := p.idle[0]
+	p.idle = slices.Delete(p.idle, 0, 1)
+	p.running++
+	return c
 }
 
 // poke has the spawner look.

@@ -123,7 +123,7 @@ func TestOutcomes(t *testing.T) {
 }
 
 // executeOn runs a program on the child, or on a new one when that has ended.
-func (c *child) executeOn(t *testing.T, code string) *ran {
+func (c *child) executeOn(t testing.TB, code string) *ran {
 	if c.ended {
 		*c = *startChild(c.parent)
 	}
@@ -275,6 +275,19 @@ func TestChildReused(t *testing.T) {
 	}
 }
 
+// TestChildRetires holds that a child says so before it ends after many programs.
+func TestChildRetires(t *testing.T) {
+	t.Parallel()
+	c := startChild(t)
+	n := 1
+	for c.execute("return (").Reusable {
+		n++
+	}
+	if n != retireRuns {
+		t.Errorf("retired after %d programs, want %d", n, retireRuns)
+	}
+}
+
 // TestWatch holds that the watch ends what the engine itself cannot interrupt, and saves the logs.
 func TestWatch(t *testing.T) {
 	t.Parallel()
@@ -288,6 +301,13 @@ func TestWatch(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
+			limits := limits
+			if tc.name == "heap" {
+				if raceDetector {
+					t.Skip("the race detector's memory breaks the limits")
+				}
+				limits.CPU = time.Minute
+			}
 			r := startChild(t).executeWithin(tc.code, limits)
 			if got := r.outcome(); got != tc.want {
 				t.Errorf("got  %s\nwant %s", got, tc.want)

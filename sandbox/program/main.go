@@ -96,14 +96,14 @@ func (p *process) read(in io.Reader) int {
 
 // serve runs programs until one ends that leaves the process in doubt.
 func (p *process) serve(next *isolate) int {
-	for range retireRuns {
+	for run := 1; ; run++ {
 		var start *frame.Start
 		for start == nil {
 			// A result may be left over from the program before.
 			start, _ = (<-p.inbox).(*frame.Start)
 		}
 		done := p.runProgram(next, start)
-		retire := !done.Reusable || heapBytes() > retireHeapBytes
+		retire := !done.Reusable || run == retireRuns || heapBytes() > retireHeapBytes
 		done.Reusable = !retire
 		p.out.send(done)
 		if retire {
@@ -114,7 +114,6 @@ func (p *process) serve(next *isolate) int {
 			return exitSetUp
 		}
 	}
-	return exitOK
 }
 
 // runProgram runs one program between the start and the end of the watch.

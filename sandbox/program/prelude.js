@@ -139,275 +139,316 @@
     value: toLocaleString.toLocaleString, writable: true, configurable: true,
   });
 
-  class DOMException extends Error {
-    #name;
-    constructor(message = "", name = "Error") { super(message); this.#name = name; }
-    get name() { return this.#name; }
-    get code() { return { DataCloneError: 25, AbortError: 20, TimeoutError: 23 }[this.#name] ?? 0; }
-  }
+  // lazy defines globals that are made when one of them is first used: most programs use none of them.
+  const lazy = (names, make) => {
+    let made;
+    for (const name of names) {
+      const become = (value) => Object.defineProperty(global, name, { value, writable: true, configurable: true });
+      Object.defineProperty(global, name, {
+        get() {
+          made ??= make();
+          become(made[name]);
+          return made[name];
+        },
+        set: become,
+        configurable: true,
+      });
+    }
+  };
+
+  lazy(["DOMException"], () => {
+    class DOMException extends Error {
+      #name;
+      constructor(message = "", name = "Error") { super(message); this.#name = name; }
+      get name() { return this.#name; }
+      get code() { return { DataCloneError: 25, AbortError: 20, TimeoutError: 23 }[this.#name] ?? 0; }
+    }
+
+    return { DOMException };
+  });
 
   // structuredClone, without what cannot exist here (ports, blobs, images).
-  const uncloneable = (what) => { throw new DOMException(what + " could not be cloned.", "DataCloneError"); };
-  const errorClasses = { Error, EvalError, RangeError, ReferenceError, SyntaxError, TypeError, URIError };
-  const clone = (value, seen) => {
-    if (typeof value === "function") uncloneable(String(value.name || "function"));
-    if (typeof value === "symbol") uncloneable(String(value));
-    if (typeof value !== "object" || value === null) return value;
-    if (seen.has(value)) return seen.get(value);
-    const keep = (copy) => { seen.set(value, copy); return copy; };
-    const copyOwn = (copy) => {
-      for (const key of Object.keys(value)) {
-        Object.defineProperty(copy, key,
-          { value: clone(value[key], seen), writable: true, enumerable: true, configurable: true });
+  lazy(["structuredClone"], () => {
+    const uncloneable = (what) => { throw new DOMException(what + " could not be cloned.", "DataCloneError"); };
+    const errorClasses = { Error, EvalError, RangeError, ReferenceError, SyntaxError, TypeError, URIError };
+    const clone = (value, seen) => {
+      if (typeof value === "function") uncloneable(String(value.name || "function"));
+      if (typeof value === "symbol") uncloneable(String(value));
+      if (typeof value !== "object" || value === null) return value;
+      if (seen.has(value)) return seen.get(value);
+      const keep = (copy) => { seen.set(value, copy); return copy; };
+      const copyOwn = (copy) => {
+        for (const key of Object.keys(value)) {
+          Object.defineProperty(copy, key,
+            { value: clone(value[key], seen), writable: true, enumerable: true, configurable: true });
+        }
+        return copy;
+      };
+      if (Array.isArray(value)) return copyOwn(keep(new Array(value.length)));
+      if (value instanceof Date) return keep(new Date(value.getTime()));
+      if (value instanceof RegExp) return keep(new RegExp(value.source, value.flags));
+      if (value instanceof Map) {
+        const copy = keep(new Map());
+        for (const [k, v] of [...value]) copy.set(clone(k, seen), clone(v, seen));
+        return copy;
       }
-      return copy;
+      if (value instanceof Set) {
+        const copy = keep(new Set());
+        for (const v of [...value]) copy.add(clone(v, seen));
+        return copy;
+      }
+      if (value instanceof ArrayBuffer) return keep(value.slice(0));
+      if (ArrayBuffer.isView(value)) {
+        const buffer = clone(value.buffer, seen);
+        return keep(new value.constructor(buffer, value.byteOffset, value.length ?? value.byteLength));
+      }
+      if (value instanceof Error) {
+        const copy = keep(new (errorClasses[value.name] ?? Error)(value.message));
+        if ("cause" in value) copy.cause = clone(value.cause, seen);
+        return copy;
+      }
+      if (value instanceof Promise || value instanceof WeakMap || value instanceof WeakSet) uncloneable("#<" + value.constructor.name + ">");
+      if (value instanceof Number || value instanceof String || value instanceof Boolean) return keep(Object(value.valueOf()));
+      return copyOwn(keep({}));
     };
-    if (Array.isArray(value)) return copyOwn(keep(new Array(value.length)));
-    if (value instanceof Date) return keep(new Date(value.getTime()));
-    if (value instanceof RegExp) return keep(new RegExp(value.source, value.flags));
-    if (value instanceof Map) {
-      const copy = keep(new Map());
-      for (const [k, v] of [...value]) copy.set(clone(k, seen), clone(v, seen));
-      return copy;
-    }
-    if (value instanceof Set) {
-      const copy = keep(new Set());
-      for (const v of [...value]) copy.add(clone(v, seen));
-      return copy;
-    }
-    if (value instanceof ArrayBuffer) return keep(value.slice(0));
-    if (ArrayBuffer.isView(value)) {
-      const buffer = clone(value.buffer, seen);
-      return keep(new value.constructor(buffer, value.byteOffset, value.length ?? value.byteLength));
-    }
-    if (value instanceof Error) {
-      const copy = keep(new (errorClasses[value.name] ?? Error)(value.message));
-      if ("cause" in value) copy.cause = clone(value.cause, seen);
-      return copy;
-    }
-    if (value instanceof Promise || value instanceof WeakMap || value instanceof WeakSet) uncloneable("#<" + value.constructor.name + ">");
-    if (value instanceof Number || value instanceof String || value instanceof Boolean) return keep(Object(value.valueOf()));
-    return copyOwn(keep({}));
-  };
+    return {
+      structuredClone(value) {
+        if (arguments.length === 0) throw new TypeError("structuredClone takes a value");
+        return clone(value, new Map());
+      },
+    };
+  });
 
-  const encodeForm = (text) => encodeURIComponent(String(text).toWellFormed())
-    .replace(/%20/g, "+").replace(/[!'()~]/g, (c) => "%" + c.charCodeAt(0).toString(16).toUpperCase());
-  const decodeForm = (text) => {
-    text = text.replace(/\+/g, " ");
-    if (!text.includes("%")) return text;
-    const raw = new Uint8Array(encodeUTF8(text));
-    const bytes = [];
-    for (let i = 0; i < raw.length; i++) {
-      const hex = raw[i] === 37 && i + 2 < raw.length ? String.fromCharCode(raw[i + 1], raw[i + 2]) : "";
-      if (/^[\da-f]{2}$/i.test(hex)) { bytes.push(parseInt(hex, 16)); i += 2; } else bytes.push(raw[i]);
-    }
-    const all = new Uint8Array(bytes);
-    return decode(all.buffer, 0, all.length, "utf-8", false);
-  };
-
-  class URLSearchParams {
-    #list = [];
-    #changed = null;
-    constructor(init = "", changed = null) {
-      if (typeof init === "object" && init !== null) {
-        const pairs = typeof init[Symbol.iterator] === "function" ? init : Object.entries(init);
-        for (const pair of pairs) {
-          const [k, v, ...rest] = pair;
-          if (rest.length || v === undefined) throw new TypeError("URLSearchParams takes pairs of a name and a value");
-          this.#list.push([String(k), String(v)]);
-        }
-      } else {
-        this.#parse(String(init));
+  lazy(["URL", "URLSearchParams"], () => {
+    const encodeForm = (text) => encodeURIComponent(String(text).toWellFormed())
+      .replace(/%20/g, "+").replace(/[!'()~]/g, (c) => "%" + c.charCodeAt(0).toString(16).toUpperCase());
+    const decodeForm = (text) => {
+      text = text.replace(/\+/g, " ");
+      if (!text.includes("%")) return text;
+      const raw = new Uint8Array(encodeUTF8(text));
+      const bytes = [];
+      for (let i = 0; i < raw.length; i++) {
+        const hex = raw[i] === 37 && i + 2 < raw.length ? String.fromCharCode(raw[i + 1], raw[i + 2]) : "";
+        if (/^[\da-f]{2}$/i.test(hex)) { bytes.push(parseInt(hex, 16)); i += 2; } else bytes.push(raw[i]);
       }
-      if (typeof changed === "function") this.#changed = changed;
+      const all = new Uint8Array(bytes);
+      return decode(all.buffer, 0, all.length, "utf-8", false);
+    };
+
+    class URLSearchParams {
+      #list = [];
+      #changed = null;
+      constructor(init = "", changed = null) {
+        if (typeof init === "object" && init !== null) {
+          const pairs = typeof init[Symbol.iterator] === "function" ? init : Object.entries(init);
+          for (const pair of pairs) {
+            const [k, v, ...rest] = pair;
+            if (rest.length || v === undefined) throw new TypeError("URLSearchParams takes pairs of a name and a value");
+            this.#list.push([String(k), String(v)]);
+          }
+        } else {
+          this.#parse(String(init));
+        }
+        if (typeof changed === "function") this.#changed = changed;
+      }
+      #parse(text) {
+        this.#list = text.replace(/^\?/, "").split("&").filter((s) => s !== "").map((s) => {
+          const i = s.indexOf("=");
+          return i < 0 ? [decodeForm(s), ""] : [decodeForm(s.slice(0, i)), decodeForm(s.slice(i + 1))];
+        });
+      }
+      #write() { if (this.#changed) this.#changed(this.toString()); }
+      static reset(params, text) { params.#parse(text); }
+      get size() { return this.#list.length; }
+      append(k, v) { this.#list.push([String(k), String(v)]); this.#write(); }
+      delete(k, v) {
+        this.#list = this.#list.filter((p) => p[0] !== String(k) || (v !== undefined && p[1] !== String(v)));
+        this.#write();
+      }
+      get(k) { return this.#list.find((p) => p[0] === String(k))?.[1] ?? null; }
+      getAll(k) { return this.#list.filter((p) => p[0] === String(k)).map((p) => p[1]); }
+      has(k, v) { return this.#list.some((p) => p[0] === String(k) && (v === undefined || p[1] === String(v))); }
+      set(k, v) {
+        const first = this.#list.find((p) => p[0] === String(k));
+        if (!first) return this.append(k, v);
+        first[1] = String(v);
+        this.#list = this.#list.filter((p) => p === first || p[0] !== String(k));
+        this.#write();
+      }
+      sort() { this.#list.sort((a, b) => (a[0] < b[0] ? -1 : a[0] > b[0] ? 1 : 0)); this.#write(); }
+      forEach(f, self) { for (const [k, v] of this) f.call(self, v, k, this); }
+      *entries() { for (const [k, v] of this.#list) yield [k, v]; }
+      *keys() { for (const [k] of this.#list) yield k; }
+      *values() { for (const [, v] of this.#list) yield v; }
+      [Symbol.iterator]() { return this.entries(); }
+      toString() { return this.#list.map(([k, v]) => encodeForm(k) + "=" + encodeForm(v)).join("&"); }
+      get [Symbol.toStringTag]() { return "URLSearchParams"; }
     }
-    #parse(text) {
-      this.#list = text.replace(/^\?/, "").split("&").filter((s) => s !== "").map((s) => {
-        const i = s.indexOf("=");
-        return i < 0 ? [decodeForm(s), ""] : [decodeForm(s.slice(0, i)), decodeForm(s.slice(i + 1))];
+    const resetParams = URLSearchParams.reset;
+    delete URLSearchParams.reset;
+
+    class URL {
+      #parts;
+      #params = null;
+      constructor(url, base) {
+        this.#parts = parseURL(String(url), base === undefined ? undefined : String(base));
+        if (!this.#parts) throw new TypeError("Invalid URL: " + String(url).slice(0, 200));
+      }
+      static canParse(url, base) {
+        return parseURL(String(url), base === undefined ? undefined : String(base)) !== undefined;
+      }
+      static parse(url, base) { return URL.canParse(url, base) ? new URL(url, base) : null; }
+      static part(url, name) { return url.#parts[name]; }
+      static assign(url, name, value) {
+        const parts = name === "href" ? parseURL(value) : setURL(url.#parts.href, name, value);
+        if (parts) url.#parts = parts;
+        else if (name === "href") throw new TypeError("Invalid URL: " + value.slice(0, 200));
+        if (url.#params && (name === "search" || name === "href")) resetParams(url.#params, url.#parts.search);
+      }
+      get origin() { return this.#parts.origin; }
+      get searchParams() {
+        return this.#params ??= new URLSearchParams(this.#parts.search, (text) => {
+          this.#parts = setURL(this.#parts.href, "search", text);
+        });
+      }
+      toString() { return this.#parts.href; }
+      toJSON() { return this.#parts.href; }
+      get [Symbol.toStringTag]() { return "URL"; }
+    }
+    const { part, assign } = URL;
+    delete URL.part;
+    delete URL.assign;
+    for (const name of ["href", "protocol", "username", "password", "host", "hostname", "port", "pathname", "search", "hash"]) {
+      Object.defineProperty(URL.prototype, name, {
+        get() { return part(this, name); },
+        set(value) { assign(this, name, String(value)); },
+        enumerable: true, configurable: true,
       });
     }
-    #write() { if (this.#changed) this.#changed(this.toString()); }
-    static reset(params, text) { params.#parse(text); }
-    get size() { return this.#list.length; }
-    append(k, v) { this.#list.push([String(k), String(v)]); this.#write(); }
-    delete(k, v) {
-      this.#list = this.#list.filter((p) => p[0] !== String(k) || (v !== undefined && p[1] !== String(v)));
-      this.#write();
-    }
-    get(k) { return this.#list.find((p) => p[0] === String(k))?.[1] ?? null; }
-    getAll(k) { return this.#list.filter((p) => p[0] === String(k)).map((p) => p[1]); }
-    has(k, v) { return this.#list.some((p) => p[0] === String(k) && (v === undefined || p[1] === String(v))); }
-    set(k, v) {
-      const first = this.#list.find((p) => p[0] === String(k));
-      if (!first) return this.append(k, v);
-      first[1] = String(v);
-      this.#list = this.#list.filter((p) => p === first || p[0] !== String(k));
-      this.#write();
-    }
-    sort() { this.#list.sort((a, b) => (a[0] < b[0] ? -1 : a[0] > b[0] ? 1 : 0)); this.#write(); }
-    forEach(f, self) { for (const [k, v] of this) f.call(self, v, k, this); }
-    *entries() { for (const [k, v] of this.#list) yield [k, v]; }
-    *keys() { for (const [k] of this.#list) yield k; }
-    *values() { for (const [, v] of this.#list) yield v; }
-    [Symbol.iterator]() { return this.entries(); }
-    toString() { return this.#list.map(([k, v]) => encodeForm(k) + "=" + encodeForm(v)).join("&"); }
-    get [Symbol.toStringTag]() { return "URLSearchParams"; }
-  }
-  const resetParams = URLSearchParams.reset;
-  delete URLSearchParams.reset;
 
-  class URL {
-    #parts;
-    #params = null;
-    constructor(url, base) {
-      this.#parts = parseURL(String(url), base === undefined ? undefined : String(base));
-      if (!this.#parts) throw new TypeError("Invalid URL: " + String(url).slice(0, 200));
-    }
-    static canParse(url, base) {
-      return parseURL(String(url), base === undefined ? undefined : String(base)) !== undefined;
-    }
-    static parse(url, base) { return URL.canParse(url, base) ? new URL(url, base) : null; }
-    static part(url, name) { return url.#parts[name]; }
-    static assign(url, name, value) {
-      const parts = name === "href" ? parseURL(value) : setURL(url.#parts.href, name, value);
-      if (parts) url.#parts = parts;
-      else if (name === "href") throw new TypeError("Invalid URL: " + value.slice(0, 200));
-      if (url.#params && (name === "search" || name === "href")) resetParams(url.#params, url.#parts.search);
-    }
-    get origin() { return this.#parts.origin; }
-    get searchParams() {
-      return this.#params ??= new URLSearchParams(this.#parts.search, (text) => {
-        this.#parts = setURL(this.#parts.href, "search", text);
-      });
-    }
-    toString() { return this.#parts.href; }
-    toJSON() { return this.#parts.href; }
-    get [Symbol.toStringTag]() { return "URL"; }
-  }
-  const { part, assign } = URL;
-  delete URL.part;
-  delete URL.assign;
-  for (const name of ["href", "protocol", "username", "password", "host", "hostname", "port", "pathname", "search", "hash"]) {
-    Object.defineProperty(URL.prototype, name, {
-      get() { return part(this, name); },
-      set(value) { assign(this, name, String(value)); },
-      enumerable: true, configurable: true,
-    });
-  }
+    return { URL, URLSearchParams };
+  });
 
-  class TextEncoder {
-    get encoding() { return "utf-8"; }
-    encode(text = "") { return new Uint8Array(encodeUTF8(String(text))); }
-    encodeInto(text, target) {
-      let read = 0, written = 0;
-      for (const c of String(text)) {
-        const bytes = this.encode(c);
-        if (written + bytes.length > target.length) break;
-        target.set(bytes, written);
-        written += bytes.length;
-        read += c.length;
-      }
-      return { read, written };
-    }
-  }
-
-  const labels = {
-    "utf-8": "utf-8", utf8: "utf-8", "unicode-1-1-utf-8": "utf-8", "utf-16le": "utf-16le", "utf-16": "utf-16le",
-    latin1: "latin1", "iso-8859-1": "latin1", ascii: "latin1", "us-ascii": "latin1", "windows-1252": "latin1",
-  };
-  class TextDecoder {
-    #encoding; #fatal; #ignoreBOM; #rest = null;
-    constructor(label = "utf-8", { fatal = false, ignoreBOM = false } = {}) {
-      this.#encoding = labels[String(label).trim().toLowerCase()];
-      if (!this.#encoding) throw new RangeError("TextDecoder: unknown encoding " + String(label).slice(0, 50));
-      this.#fatal = !!fatal;
-      this.#ignoreBOM = !!ignoreBOM;
-    }
-    get encoding() { return this.#encoding === "latin1" ? "windows-1252" : this.#encoding; }
-    get fatal() { return this.#fatal; }
-    get ignoreBOM() { return this.#ignoreBOM; }
-    decode(input = new Uint8Array(0), { stream = false } = {}) {
-      let bytes = ArrayBuffer.isView(input) ? new Uint8Array(input.buffer, input.byteOffset, input.byteLength)
-        : new Uint8Array(input);
-      if (this.#rest) {
-        const joined = new Uint8Array(this.#rest.length + bytes.length);
-        joined.set(this.#rest);
-        joined.set(bytes, this.#rest.length);
-        bytes = joined;
-        this.#rest = null;
-      }
-      let end = bytes.length;
-      if (stream && this.#encoding === "utf-8") {
-        // A character that is not complete waits for the next piece.
-        for (let i = end - 1; i >= 0 && i >= end - 3; i--) {
-          const need = bytes[i] >= 0xf0 ? 4 : bytes[i] >= 0xe0 ? 3 : bytes[i] >= 0xc0 ? 2 : bytes[i] >= 0x80 ? 0 : 1;
-          if (need > 0) { if (need > end - i) end = i; break; }
+  lazy(["TextEncoder", "TextDecoder"], () => {
+    class TextEncoder {
+      get encoding() { return "utf-8"; }
+      encode(text = "") { return new Uint8Array(encodeUTF8(String(text))); }
+      encodeInto(text, target) {
+        let read = 0, written = 0;
+        for (const c of String(text)) {
+          const bytes = this.encode(c);
+          if (written + bytes.length > target.length) break;
+          target.set(bytes, written);
+          written += bytes.length;
+          read += c.length;
         }
-      } else if (stream && this.#encoding === "utf-16le") {
-        end -= end % 2;
+        return { read, written };
       }
-      if (end < bytes.length) this.#rest = bytes.slice(end);
-      let text = decode(bytes.buffer, bytes.byteOffset, end, this.#encoding, this.#fatal);
-      if (text === undefined) throw new TypeError("TextDecoder: the bytes are not valid " + this.#encoding);
-      if (!this.#ignoreBOM && text.charCodeAt(0) === 0xfeff) text = text.slice(1);
-      return text;
     }
-  }
 
-  class Event {
-    constructor(type) { this.type = String(type); this.target = null; }
-  }
-  class EventTarget {
-    #listeners = [];
-    addEventListener(type, f, options) {
-      if (f && !this.#listeners.some((l) => l.type === type && l.f === f)) {
-        this.#listeners.push({ type, f, once: typeof options === "object" && !!options?.once });
+    const labels = {
+      "utf-8": "utf-8", utf8: "utf-8", "unicode-1-1-utf-8": "utf-8", "utf-16le": "utf-16le", "utf-16": "utf-16le",
+      latin1: "latin1", "iso-8859-1": "latin1", ascii: "latin1", "us-ascii": "latin1", "windows-1252": "latin1",
+    };
+    class TextDecoder {
+      #encoding; #fatal; #ignoreBOM; #rest = null;
+      constructor(label = "utf-8", { fatal = false, ignoreBOM = false } = {}) {
+        this.#encoding = labels[String(label).trim().toLowerCase()];
+        if (!this.#encoding) throw new RangeError("TextDecoder: unknown encoding " + String(label).slice(0, 50));
+        this.#fatal = !!fatal;
+        this.#ignoreBOM = !!ignoreBOM;
+      }
+      get encoding() { return this.#encoding === "latin1" ? "windows-1252" : this.#encoding; }
+      get fatal() { return this.#fatal; }
+      get ignoreBOM() { return this.#ignoreBOM; }
+      decode(input = new Uint8Array(0), { stream = false } = {}) {
+        let bytes = ArrayBuffer.isView(input) ? new Uint8Array(input.buffer, input.byteOffset, input.byteLength)
+          : new Uint8Array(input);
+        if (this.#rest) {
+          const joined = new Uint8Array(this.#rest.length + bytes.length);
+          joined.set(this.#rest);
+          joined.set(bytes, this.#rest.length);
+          bytes = joined;
+          this.#rest = null;
+        }
+        let end = bytes.length;
+        if (stream && this.#encoding === "utf-8") {
+          // A character that is not complete waits for the next piece.
+          for (let i = end - 1; i >= 0 && i >= end - 3; i--) {
+            const need = bytes[i] >= 0xf0 ? 4 : bytes[i] >= 0xe0 ? 3 : bytes[i] >= 0xc0 ? 2 : bytes[i] >= 0x80 ? 0 : 1;
+            if (need > 0) { if (need > end - i) end = i; break; }
+          }
+        } else if (stream && this.#encoding === "utf-16le") {
+          end -= end % 2;
+        }
+        if (end < bytes.length) this.#rest = bytes.slice(end);
+        let text = decode(bytes.buffer, bytes.byteOffset, end, this.#encoding, this.#fatal);
+        if (text === undefined) throw new TypeError("TextDecoder: the bytes are not valid " + this.#encoding);
+        if (!this.#ignoreBOM && text.charCodeAt(0) === 0xfeff) text = text.slice(1);
+        return text;
       }
     }
-    removeEventListener(type, f) { this.#listeners = this.#listeners.filter((l) => l.type !== type || l.f !== f); }
-    dispatchEvent(event) {
-      event.target = this;
-      for (const l of this.#listeners.filter((l) => l.type === event.type)) {
-        if (l.once) this.removeEventListener(l.type, l.f);
-        if (typeof l.f === "function") l.f.call(this, event);
-        else l.f.handleEvent(event);
+
+    return { TextEncoder, TextDecoder };
+  });
+
+  lazy(["Event", "EventTarget", "AbortSignal", "AbortController"], () => {
+    class Event {
+      constructor(type) { this.type = String(type); this.target = null; }
+    }
+    class EventTarget {
+      #listeners = [];
+      addEventListener(type, f, options) {
+        if (f && !this.#listeners.some((l) => l.type === type && l.f === f)) {
+          this.#listeners.push({ type, f, once: typeof options === "object" && !!options?.once });
+        }
       }
-      return true;
-    }
-  }
-  class AbortSignal extends EventTarget {
-    aborted = false;
-    reason = undefined;
-    onabort = null;
-    throwIfAborted() { if (this.aborted) throw this.reason; }
-    static abort(reason) { const c = new AbortController(); c.abort(reason); return c.signal; }
-    static timeout(ms) {
-      const c = new AbortController();
-      setTimeout(() => c.abort(new DOMException("The operation timed out.", "TimeoutError")), ms);
-      return c.signal;
-    }
-    static any(signals) {
-      const c = new AbortController();
-      for (const s of signals) {
-        if (s.aborted) { c.abort(s.reason); break; }
-        s.addEventListener("abort", () => c.abort(s.reason), { once: true });
+      removeEventListener(type, f) { this.#listeners = this.#listeners.filter((l) => l.type !== type || l.f !== f); }
+      dispatchEvent(event) {
+        event.target = this;
+        for (const l of this.#listeners.filter((l) => l.type === event.type)) {
+          if (l.once) this.removeEventListener(l.type, l.f);
+          if (typeof l.f === "function") l.f.call(this, event);
+          else l.f.handleEvent(event);
+        }
+        return true;
       }
-      return c.signal;
     }
-  }
-  class AbortController {
-    signal = new AbortSignal();
-    abort(reason = new DOMException("This operation was aborted", "AbortError")) {
-      const s = this.signal;
-      if (s.aborted) return;
-      s.aborted = true;
-      s.reason = reason;
-      const event = new Event("abort");
-      s.onabort?.(event);
-      s.dispatchEvent(event);
+    class AbortSignal extends EventTarget {
+      aborted = false;
+      reason = undefined;
+      onabort = null;
+      throwIfAborted() { if (this.aborted) throw this.reason; }
+      static abort(reason) { const c = new AbortController(); c.abort(reason); return c.signal; }
+      static timeout(ms) {
+        const c = new AbortController();
+        setTimeout(() => c.abort(new DOMException("The operation timed out.", "TimeoutError")), ms);
+        return c.signal;
+      }
+      static any(signals) {
+        const c = new AbortController();
+        for (const s of signals) {
+          if (s.aborted) { c.abort(s.reason); break; }
+          s.addEventListener("abort", () => c.abort(s.reason), { once: true });
+        }
+        return c.signal;
+      }
     }
-  }
+    class AbortController {
+      signal = new AbortSignal();
+      abort(reason = new DOMException("This operation was aborted", "AbortError")) {
+        const s = this.signal;
+        if (s.aborted) return;
+        s.aborted = true;
+        s.reason = reason;
+        const event = new Event("abort");
+        s.onabort?.(event);
+        s.dispatchEvent(event);
+      }
+    }
+
+    return { Event, EventTarget, AbortSignal, AbortController };
+  });
 
   // The engine hands a Proxy's apply and construct traps an array that it goes on to use itself, so that the
   // arguments change after an await. Traps get a copy.
@@ -429,15 +470,10 @@
 
   const started = Date.now();
   const globals = {
-    AbortController, AbortSignal, DOMException, Event, EventTarget, TextDecoder, TextEncoder, URL, URLSearchParams,
     Proxy: SafeProxy,
     queueMicrotask(f) {
       if (typeof f !== "function") throw new TypeError("queueMicrotask takes a function");
       apply(then, settled, [() => { f(); }]);
-    },
-    structuredClone(value) {
-      if (arguments.length === 0) throw new TypeError("structuredClone takes a value");
-      return clone(value, new Map());
     },
     crypto: {
       randomUUID: () => randomUUID(),

@@ -1,0 +1,6 @@
+//go:build race
+
+package pool
+
+// raceDetector is true when the children carry the race detector, whose own memory breaks their limits.
+const raceDetector = true
