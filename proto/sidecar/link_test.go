@@ -82,7 +82,7 @@ func TestFetchInline(t *testing.T) {
 		if want := "PUT https://do/path?q=1 [a b] 3 abc"; string(body) != want || resp.ContentLength != int64(len(want)) {
 			t.Errorf("got %q (length %d), want %q", body, resp.ContentLength, want)
 		}
-		if diff := cmp.Diff(http.Header{"X-Two": {"1", "2"}}, resp.Header); diff != "" || resp.StatusCode != 418 {
+		if diff := cmp.Diff(http.Header{"X-Two": {"1", "2"}}, resp.Header); diff != "" || resp.StatusCode != http.StatusTeapot {
 			t.Errorf("status %d, header (-want +got):\n%s", resp.StatusCode, diff)
 		}
 	})

@@ -84,7 +84,7 @@ func toHeaders(h http.Header) []*dopb.HttpHeader {
 	if len(h) == 0 {
 		return nil
 	}
-	store := make([]dopb.HttpHeader, len(h)) //nolint:govet // filled in place, never copied
+	store := make([]dopb.HttpHeader, len(h))
 	list := make([]*dopb.HttpHeader, 0, len(h))
 	for name, values := range h {
 		e := &store[len(list)]
@@ -123,7 +123,7 @@ func newUpload(lifetime context.Context, body io.ReadCloser) *upload {
 	u.ctx = ctx
 	u.stop = sync.OnceFunc(func() {
 		cancel()
-		body.Close() //nolint:errcheck // the body's owner knows
+		body.Close() // its owner knows of a failure
 	})
 	context.AfterFunc(ctx, u.stop)
 	return u

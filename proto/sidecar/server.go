@@ -80,7 +80,7 @@ func NewServer(o ServerOptions) *Server {
 // error only when l fails. It closes l, and may be called once for a server.
 func Serve(ctx context.Context, l net.Listener, s *Server) error {
 	failed := make(chan error, 1)
-	go func() { failed <- s.Server.Serve(l) }()
+	go func() { failed <- s.Serve(l) }()
 	var err error
 	select {
 	case err = <-failed:

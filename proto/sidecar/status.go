@@ -143,7 +143,7 @@ func ToStatus(err error) error {
 		return nil
 	}
 	// Only a status itself, not one in the chain: that one is another process's answer, which is internal.
-	if _, ok := err.(interface{ GRPCStatus() *status.Status }); ok { //nolint:errorlint // see above
+	if _, ok := err.(interface{ GRPCStatus() *status.Status }); ok {
 		return err
 	}
 	return FromError(err)

@@ -79,10 +79,10 @@ func First(slot Slot, hosts []Host) (hostID string, err error) {
 func weight(slot Slot, hostID string) uint64 {
 	h := fnv.New64a()
 	// Writes to a hash never fail.
-	h.Write([]byte(slot.Namespace)) //nolint:errcheck
+	h.Write([]byte(slot.Namespace))
 	n := slot.Number
-	h.Write([]byte{0, byte(n >> 24), byte(n >> 16), byte(n >> 8), byte(n)}) //nolint:errcheck
-	h.Write([]byte(hostID))                                                 //nolint:errcheck
+	h.Write([]byte{0, byte(n >> 24), byte(n >> 16), byte(n >> 8), byte(n)})
+	h.Write([]byte(hostID))
 	return mix(h.Sum64())
 }
 

@@ -106,6 +106,6 @@ func (b *streamBody) release() {
 	closing := b.closeWanted && !b.read
 	b.mu.Unlock()
 	if closing {
-		b.body.Close() //nolint:errcheck // nobody reads it
+		b.body.Close()
 	}
 }

@@ -81,7 +81,7 @@ func (r *Router) Fetch(ctx context.Context, t sidecar.Target, req *http.Request)
 	defer body.release()
 	var resp *http.Response
 	err = r.send(ctx, t, body.again, func(c sidecar.Caller, t sidecar.Target) (err error) {
-		resp, err = c.Fetch(ctx, t, body.request())
+		resp, err = c.Fetch(ctx, t, body.request()) //nolint:bodyclose // the caller closes it
 		return err
 	})
 	if err != nil {
