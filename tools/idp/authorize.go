@@ -152,10 +152,7 @@ func (s *server) authorize(w http.ResponseWriter, r *http.Request) {
 		s.signInHeadless(w, r, req)
 		return
 	}
-	user, signedIn := s.sessions.user(r)
-	if req.loginHint != "" && !strings.EqualFold(strings.TrimSpace(req.loginHint), user.Email) {
-		signedIn = false
-	}
+	_, signedIn := s.sessions.user(r)
 	switch {
 	case req.prompt == "none" && signedIn:
 		s.redirectError(w, r, req, &redirectError{"consent_required", "the user has to be asked"})

@@ -28,7 +28,8 @@ func TestMetadataDocument(t *testing.T) {
 	var id string
 	host, fetched := documentServer(t, func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
-		fmt.Fprintf(w, `{"client_id":%q,"client_name":"Document","redirect_uris":["http://127.0.0.1/callback"],"jwks_uri":"x"}`, id)
+		fmt.Fprintf(w, `{"client_id":%q,"client_name":"Document","jwks_uri":"x",
+			"redirect_uris":["http://127.0.0.1/callback"]}`, id)
 	})
 	id = host + "/client.json"
 	got := r.tokens(t, id, r.code(t, id, "ada@example.com"))
@@ -59,15 +60,18 @@ func TestBadMetadataDocuments(t *testing.T) {
 		kind, body string
 		want       string
 	}{
-		"/missing":  {404, "application/json", "{}", "status 404"},
-		"/moved":    {302, "application/json", "{}", "status 302"},
-		"/html":     {200, "text/html", "{}", "not served as JSON"},
-		"/garbage":  {200, "application/json", "{", "not a JSON object"},
-		"/other":    {200, "application/json", `{"client_id":"https://a.example/x",` + uris + `}`, "not the document&#39;s address"},
-		"/secret":   {200, "application/json", `{"client_id":"ID","client_secret":"x",` + uris + `}`, "asks for a secret"},
-		"/method":   {200, "application/json", `{"client_id":"ID","token_endpoint_auth_method":"client_secret_post",` + uris + `}`, "asks for a secret"},
-		"/nowhere":  {200, "application/json", `{"client_id":"ID","redirect_uris":[]}`, "0 entries"},
-		"/too-long": {200, "application/json", `{"client_id":"ID","x":"` + strings.Repeat("x", maxDocumentBytes) + `"}`, "over 65536 bytes"},
+		"/missing": {404, "application/json", "{}", "status 404"},
+		"/moved":   {302, "application/json", "{}", "status 302"},
+		"/html":    {200, "text/html", "{}", "not served as JSON"},
+		"/garbage": {200, "application/json", "{", "not a JSON object"},
+		"/other": {200, "application/json", `{"client_id":"https://a.example/x",` + uris + `}`,
+			"not the document&#39;s address"},
+		"/secret": {200, "application/json", `{"client_id":"ID","client_secret":"x",` + uris + `}`, "asks for a secret"},
+		"/method": {200, "application/json", `{"client_id":"ID","token_endpoint_auth_method":"client_secret_post",` +
+			uris + `}`, "asks for a secret"},
+		"/nowhere": {200, "application/json", `{"client_id":"ID","redirect_uris":[]}`, "0 entries"},
+		"/too-long": {200, "application/json", `{"client_id":"ID","x":"` + strings.Repeat("x", maxDocumentBytes) + `"}`,
+			"over 65536 bytes"},
 	}
 	host, fetched := documentServer(t, func(w http.ResponseWriter, req *http.Request) {
 		a := answers[req.URL.Path]
@@ -85,7 +89,8 @@ func TestBadMetadataDocuments(t *testing.T) {
 	if n := fetched.Load(); n != int64(len(answers)) {
 		t.Errorf("%d requests for %d documents: a redirect was followed", n, len(answers))
 	}
-	if a := r.post(t, "/token", url.Values{"client_id": {host + "/missing"}}); a.code != 401 || a.json(t)["error"] != "invalid_client" {
+	if a := r.post(t, "/token", url.Values{"client_id": {host + "/missing"}}); a.code != 401 ||
+		a.json(t)["error"] != "invalid_client" {
 		t.Errorf("token: %d %s", a.code, a.body)
 	}
 }
@@ -95,7 +100,8 @@ func TestIsDocumentURL(t *testing.T) {
 	for id, want := range map[string]bool{
 		"https://a.example/client.json": true, "http://127.0.0.1:1/c": true, "http://localhost/c?x=1": true,
 		"https://a.example": false, "https://a.example/": false, "http://a.example/c": false, "https://a.example/../c": false,
-		"https://u@a.example/c": false, "https://a.example/c#f": false, "client_1": false, "": false, "ftp://a.example/c": false,
+		"https://u@a.example/c": false, "https://a.example/c#f": false, "client_1": false, "": false,
+		"ftp://a.example/c": false,
 		"https://a.example/" + strings.Repeat("c", maxURIBytes): false,
 	} {
 		if got := isDocumentURL(id); got != want {
@@ -105,7 +111,8 @@ func TestIsDocumentURL(t *testing.T) {
 }
 
 func FuzzRedirect(f *testing.F) {
-	for _, s := range []string{testRedirect, "https://a.example/cb?x=1", "cursor://a/b", "javascript:alert(1)", "http://[::1", "a:b"} {
+	for _, s := range []string{testRedirect, "https://a.example/cb?x=1", "cursor://a/b", "javascript:alert(1)",
+		"http://[::1", "a:b"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, uri string) {

@@ -21,7 +21,8 @@ func TestAuthorizeRefuses(t *testing.T) {
 	}{
 		{"no client", "", nil, "names no client_id", ""},
 		{"unknown client", "client_x", nil, "No client with this client_id", ""},
-		{"foreign redirect", id, []string{"redirect_uri", "https://evil.example/callback"}, "not one that this client has registered", ""},
+		{"foreign redirect", id, []string{"redirect_uri", "https://evil.example/callback"},
+			"not one that this client has registered", ""},
 		{"foreign path", id, []string{"redirect_uri", "http://127.0.0.1:1/other"}, "not one that this client", ""},
 		{"foreign host", id, []string{"redirect_uri", "http://127.0.0.1.evil.example/callback"}, "not one that", ""},
 		{"other loopback name", id, []string{"redirect_uri", "http://localhost:1/callback"}, "not one that", ""},
@@ -146,13 +147,16 @@ func TestRegisterRefuses(t *testing.T) {
 		{"script", `{"redirect_uris":["javascript:alert(1)"]}`, "invalid_redirect_uri", "no app's own"},
 		{"newline", `{"redirect_uris":["https://a.example/\n"]}`, "invalid_redirect_uri", "a control character"},
 		{"bare scheme", `{"redirect_uris":["cursor://"]}`, "invalid_redirect_uri", "nothing after its scheme"},
-		{"grant", `{"redirect_uris":["https://a.example"],"grant_types":["implicit"]}`, "invalid_client_metadata", "grant_types"},
+		{"grant", `{"redirect_uris":["https://a.example"],"grant_types":["implicit"]}`, "invalid_client_metadata",
+			"grant_types"},
 		{"refresh alone", `{"redirect_uris":["https://a.example"],"grant_types":["refresh_token"]}`,
 			"invalid_client_metadata", "must hold authorization_code"},
-		{"response", `{"redirect_uris":["https://a.example"],"response_types":["token"]}`, "invalid_client_metadata", "response_types"},
+		{"response", `{"redirect_uris":["https://a.example"],"response_types":["token"]}`, "invalid_client_metadata",
+			"response_types"},
 		{"method", `{"redirect_uris":["https://a.example"],"token_endpoint_auth_method":"private_key_jwt"}`,
 			"invalid_client_metadata", "must be none"},
-		{"name", `{"redirect_uris":["https://a.example"],"client_name":"a\u202eb"}`, "invalid_client_metadata", "client_name"},
+		{"name", `{"redirect_uris":["https://a.example"],"client_name":"a\u202eb"}`, "invalid_client_metadata",
+			"client_name"},
 		{"logo", `{"redirect_uris":["https://a.example"],"logo_uri":"data:x"}`, "invalid_client_metadata", "logo_uri"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -176,7 +180,8 @@ func TestRegisterRefuses(t *testing.T) {
 func TestRegister(t *testing.T) {
 	t.Parallel()
 	r := start(t, t.TempDir())
-	a := r.do(t, http.MethodPost, "/register", `{"client_id":"mine","client_name":"Inspector","client_uri":"https://a.example",
+	a := r.do(t, http.MethodPost, "/register",
+		`{"client_id":"mine","client_name":"Inspector","client_uri":"https://a.example",
 		"redirect_uris":["http://localhost:6274/oauth/callback","com.example.app:/cb","http://[::1]:1/cb"],
 		"grant_types":["authorization_code","refresh_token"],"response_types":["code"],"contacts":["x"],
 		"token_endpoint_auth_method":"client_secret_post","scope":"openid"}`, "Content-Type", "application/json")

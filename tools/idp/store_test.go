@@ -151,8 +151,10 @@ func TestRefusedState(t *testing.T) {
 		spoil      func(path string) error
 		want       string
 	}{
-		{"newer database", dbFile, func(path string) error { return exec(path, "PRAGMA user_version = 2") }, "format version 2 is newer than 1"},
-		{"garbage database", dbFile, func(path string) error { return os.WriteFile(path, []byte("garbage"), 0o600) }, "not a database"},
+		{"newer database", dbFile, func(path string) error { return exec(path, "PRAGMA user_version = 2") },
+			"format version 2 is newer than 1"},
+		{"garbage database", dbFile, func(path string) error { return os.WriteFile(path, []byte("garbage"), 0o600) },
+			"not a database"},
 		{"foreign database", dbFile, func(path string) error {
 			return errors.Join(os.Remove(path), exec(path, "CREATE TABLE mine (x)"))
 		}, "not this server's"},
@@ -241,7 +243,8 @@ func TestPublicAddresses(t *testing.T) {
 func TestOptionsOutOfRange(t *testing.T) {
 	t.Parallel()
 	err := Serve(t.Context(), Options{PublicURL: "http://127.0.0.1/x", Audience: "mcp"})
-	for _, want := range []string{"listener is missing", `public URL "http://127.0.0.1/x"`, `audience "mcp"`, "state directory"} {
+	for _, want := range []string{"listener is missing", `public URL "http://127.0.0.1/x"`, `audience "mcp"`,
+		"state directory"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, want %q", err, want)
 		}

@@ -56,7 +56,8 @@ func FuzzRecord(f *testing.F) {
 }
 
 func FuzzOTLPJSON(f *testing.F) {
-	f.Add([]byte(`{"resourceSpans":[{"scopeSpans":[{"spans":[{"traceId":"` + testTrace + `","spanId":"` + testSpan + `"}]}]}]}`))
+	f.Add([]byte(`{"resourceSpans":[{"scopeSpans":[{"spans":[{"traceId":"` + testTrace + `","spanId":"` + testSpan +
+		`"}]}]}]}`))
 	f.Add([]byte(`{"resourceSpans":[{"scopeSpans":[{"spans":[{"traceId":"AA==","attributes":[{"key":"a"}]}]}]}]}`))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		req := &coltracepb.ExportTraceServiceRequest{}
@@ -102,9 +103,11 @@ func checkLimits(t *testing.T, req *coltracepb.ExportTraceServiceRequest) {
 
 func TestLimitsOfASpan(t *testing.T) {
 	t.Parallel()
-	p := otlpSpan(strings.Repeat("é", maxNameBytes), 1, 0, "dup", "1", "dup", "2", "long", strings.Repeat("x", maxValueBytes+1))
+	p := otlpSpan(strings.Repeat("é", maxNameBytes), 1, 0, "dup", "1", "dup", "2", "long", strings.Repeat("x",
+		maxValueBytes+1))
 	for range 500 {
-		p.Attributes = append(p.Attributes, &commonpb.KeyValue{Key: "n" + strings.Repeat("k", len(p.Attributes)), Value: text("v")})
+		p.Attributes = append(p.Attributes, &commonpb.KeyValue{Key: "n" + strings.Repeat("k", len(p.Attributes)),
+			Value: text("v")})
 	}
 	deep := text("bottom")
 	for range 50 {

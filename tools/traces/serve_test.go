@@ -145,11 +145,13 @@ func TestExportThenFind(t *testing.T) {
 	defer conn.Close()
 	bad := otlpSpan("bad", 9, 0)
 	bad.SpanId = []byte{1}
-	resp, err := coltracepb.NewTraceServiceClient(conn).Export(t.Context(), request("worker", otlpSpan("over-grpc", 1, 0), bad))
+	resp, err := coltracepb.NewTraceServiceClient(conn).Export(t.Context(), request("worker", otlpSpan("over-grpc", 1,
+		0), bad))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if p := resp.GetPartialSuccess(); p.GetRejectedSpans() != 1 || !strings.Contains(p.GetErrorMessage(), `span id of span "bad"`) {
+	if p := resp.GetPartialSuccess(); p.GetRejectedSpans() != 1 || !strings.Contains(p.GetErrorMessage(),
+		`span id of span "bad"`) {
 		t.Errorf("partial success %v", p)
 	}
 	if got := s.search(t, "operation=over-grpc"); len(got) != 1 {
@@ -175,12 +177,14 @@ func TestExportThenFind(t *testing.T) {
 	}
 
 	doc := `{"resourceSpans":[{"resource":{"attributes":[{"key":"service.name","value":{"stringValue":"durableobject"}}]},
-		"scopeSpans":[{"spans":[{"traceId":"` + strings.ToUpper(testTrace) + `","spanId":"` + testSpan + `","name":"over-json",
+		"scopeSpans":[{"spans":[{"name":"over-json",
+		"traceId":"` + strings.ToUpper(testTrace) + `","spanId":"` + testSpan + `",
 		"parentSpanId":"b7ad6b7169203331","kind":2,"startTimeUnixNano":"1000000000","endTimeUnixNano":"1001500000",
 		"status":{"code":2,"message":"no"},"someday":1,"attributes":[{"key":"s","value":{"stringValue":"x"}},
 		{"key":"i","value":{"intValue":"7"}},{"key":"d","value":{"doubleValue":0.5}},{"key":"b","value":{"boolValue":true}},
 		{"key":"l","value":{"arrayValue":{"values":[{"stringValue":"a"},{"intValue":1}]}}}]}]}]}]}`
-	if code, body := s.do(t, http.MethodPost, "/v1/traces", []byte(doc), "Content-Type", typeJSON); code != 200 || body != "{}" {
+	if code, body := s.do(t, http.MethodPost, "/v1/traces", []byte(doc), "Content-Type", typeJSON); code != 200 ||
+		body != "{}" {
 		t.Errorf("json export: %d %q", code, body)
 	}
 	_, body := s.do(t, http.MethodGet, "/api/spans/search?traceId="+testTrace, nil)
@@ -260,9 +264,11 @@ func TestBadRequests(t *testing.T) {
 		code                     int
 		want                     string
 	}{
-		{"limit 0", "GET", "/api/spans/search?limit=0", "", nil, 400, "parameter limit must be a whole number from 1 to 1000"},
+		{"limit 0", "GET", "/api/spans/search?limit=0", "", nil, 400,
+			"parameter limit must be a whole number from 1 to 1000"},
 		{"limit 1001", "GET", "/api/spans/search?limit=1001", "", nil, 400, "parameter limit must be"},
-		{"lookback", "GET", "/api/spans/search?lookback=soon", "", nil, 400, "parameter lookback must be a duration from 1ms to 168h"},
+		{"lookback", "GET", "/api/spans/search?lookback=soon", "", nil, 400,
+			"parameter lookback must be a duration from 1ms to 168h"},
 		{"lookback too far", "GET", "/api/spans/search?lookback=169h", "", nil, 400, `"parameter":"lookback"`},
 		{"trace id", "GET", "/api/spans/search?traceId=xyz", "", nil, 400, "parameter traceId must be 32 hexadecimal digits"},
 		{"zero trace id", "GET", "/api/traces/" + strings.Repeat("0", 32), "", nil, 400, `"parameter":"traceId"`},
@@ -279,7 +285,8 @@ func TestBadRequests(t *testing.T) {
 		{"no protobuf", "POST", "/v1/traces", "\x0a\xff", []string{typ, typeProtobuf}, 400, "not an OTLP"},
 		{"no gzip", "POST", "/v1/traces", "{}", []string{typ, typeJSON, "Content-Encoding", "gzip"}, 400, "not gzip"},
 		{"brotli", "POST", "/v1/traces", "{}", []string{typ, typeJSON, "Content-Encoding", "br"}, 415, "gzip or identity"},
-		{"bomb", "POST", "/v1/traces", bomb.String(), []string{typ, typeJSON, "Content-Encoding", "gzip"}, 413, "over 16 MiB"},
+		{"bomb", "POST", "/v1/traces", bomb.String(), []string{typ, typeJSON, "Content-Encoding", "gzip"}, 413,
+			"over 16 MiB"},
 		{"method", "DELETE", "/v1/traces", "", nil, 405, ""},
 		{"health", "GET", "/healthz", "", nil, 200, `{"status":"ok"}`},
 	} {
@@ -294,7 +301,8 @@ func TestBadRequests(t *testing.T) {
 
 func TestPages(t *testing.T) {
 	t.Parallel()
-	s, _ := start(t, Options{Links: [][2]string{{"MCP <endpoint>", "http://127.0.0.1:8787/mcp"}, {"bad", "javascript:alert(1)"}}})
+	s, _ := start(t, Options{Links: [][2]string{{"MCP <endpoint>", "http://127.0.0.1:8787/mcp"}, {"bad",
+		"javascript:alert(1)"}}})
 	if _, body := s.do(t, http.MethodGet, "/", nil); !strings.Contains(body, "No span has arrived yet") {
 		t.Errorf("empty index: %s", body)
 	}

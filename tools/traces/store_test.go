@@ -182,8 +182,8 @@ func TestRootOfTrace(t *testing.T) {
 	}{
 		{at("late", 3, 9, 30), "late"},
 		{at("early", 2, 9, 20), "early"},
-		{at("root", 1, 0, 25), "root"},
-		{at("earlier", 4, 9, 10), "root"},
+		{at("root", 5, 0, 25), "root"},
+		{at("earlier", 6, 9, 10), "root"},
 	} {
 		if err := s.add([]span{tt.add}); err != nil {
 			t.Fatal(err)
@@ -253,7 +253,8 @@ func TestRefusedDirectories(t *testing.T) {
 		{"newer", func(t *testing.T, dir string) {
 			setRaw(t, dir, []byte{keyFormat}, []byte{formatVersion + 1})
 		}, "format version 2 is newer than 1"},
-		{"no version", func(t *testing.T, dir string) { setRaw(t, dir, []byte{keyFormat}, nil) }, "format version is damaged"},
+		{"no version", func(t *testing.T, dir string) { setRaw(t, dir, []byte{keyFormat}, nil) },
+			"format version is damaged"},
 		{"damaged manifest", func(t *testing.T, dir string) {
 			names, err := filepath.Glob(filepath.Join(dir, "MANIFEST-*"))
 			if err != nil || len(names) == 0 {
