@@ -38,5 +38,6 @@ func BenchmarkToolsList(b *testing.B) {
 }
 
 func BenchmarkExecute(b *testing.B) {
-	benchmark(b, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"execute","arguments":{"code":"return 6 * 7"}}}`, false)
+	benchmark(b, `{"jsonrpc":"2.0","id":1,"method":"tools/call",`+
+		`"params":{"name":"execute","arguments":{"code":"return 6 * 7"}}}`, false)
 }

@@ -113,7 +113,9 @@ func (r *run) permit(ctx context.Context, t *tool, arguments []byte) error {
 		props.PolicyDecide{AccountID: r.owner.AccountID, Tool: t.Path})
 	if err != nil {
 		r.e.env.Log.Warn("policies not available", "object_id", r.e.state.ID().String(), "err", err)
-		return &toolError{Code: codePolicyUnavailable, Message: "the policies could not be read, so the tool was not called"}
+		return &toolError{
+			Code: codePolicyUnavailable, Message: "the policies could not be read, so the tool was not called",
+		}
 	}
 	switch d.Action {
 	case "", props.ActionApprove:
@@ -174,11 +176,6 @@ func refusal(d decision, tool string) error {
 
 // callPolicies runs a method of the organization's policies object, from outside a turn.
 func callPolicies[R any](ctx context.Context, r *run, method string, arg any) (R, error) {
-	var result R
-	err := r.e.state.Enter(ctx, func(ctx context.Context) (err error) {
-		stub := r.e.state.Namespace(props.NamespacePolicies).GetByName(r.owner.OrganizationID)
-		result, err = durableobject.Call[R](ctx, stub.WithProps(r.owner.Encode()), method, arg)
-		return err
-	})
-	return result, err
+	stub := r.e.state.Namespace(props.NamespacePolicies).GetByName(r.owner.OrganizationID)
+	return durableobject.Call[R](ctx, stub.WithProps(r.owner.Encode()), method, arg)
 }

@@ -117,7 +117,7 @@ func (c *catalog) suggest(path string) []string {
 	var found []candidate
 	for p := range c.byPath {
 		score := levenshtein.Match(strings.ToLower(path), strings.ToLower(p), nil)
-		if last := p[strings.LastIndexByte(p, '.')+1:]; strings.EqualFold(last, path[strings.LastIndexByte(path, '.')+1:]) {
+		if strings.EqualFold(lastSegment(path), lastSegment(p)) {
 			score = max(score, minSimilarity)
 		}
 		if score >= minSimilarity {
@@ -133,6 +133,8 @@ func (c *catalog) suggest(path string) []string {
 	}
 	return paths
 }
+
+func lastSegment(path string) string { return path[strings.LastIndexByte(path, '.')+1:] }
 
 // searchResult is a page of what search found.
 type searchResult struct {
@@ -153,7 +155,9 @@ func (c *catalog) searchTool() *tool {
 		Description: "Find tools whose path or description has the words of a query.",
 		discovery:   true,
 		InputSchema: object(map[string]*jsonschema.Schema{
-			"query":  {Type: "string", MaxLength: jsonschema.Ptr(1000), Description: "Words to look for; empty lists all tools."},
+			"query": {
+				Type: "string", MaxLength: jsonschema.Ptr(1000), Description: "Words to look for; empty lists all tools.",
+			},
 			"limit":  {Type: "integer", Minimum: jsonschema.Ptr(1.0), Maximum: jsonschema.Ptr(float64(maxSearchLimit))},
 			"offset": {Type: "integer", Minimum: jsonschema.Ptr(0.0)},
 		}),

@@ -30,7 +30,11 @@ func TestCatalogFind(t *testing.T) {
 			if !errors.As(err, &e) || e.Code != "tool_not_found" || len(e.Message) > 300 {
 				t.Fatalf("find = %v", err)
 			}
-			if len(e.Suggestions) > maxSuggestions || tc.suggests != "" && (len(e.Suggestions) == 0 || e.Suggestions[0] != tc.suggests) {
+			first := ""
+			if len(e.Suggestions) > 0 {
+				first = e.Suggestions[0]
+			}
+			if len(e.Suggestions) > maxSuggestions || tc.suggests != "" && first != tc.suggests {
 				t.Errorf("suggestions %v, want %q first", e.Suggestions, tc.suggests)
 			}
 		})

@@ -72,7 +72,10 @@ func newEnvironment(o Options) *environment {
 	env.native = env.newServer(props.ElicitationNative)
 	env.stateless = mcp.NewStreamableHTTPHandler(
 		func(*http.Request) *mcp.Server { return env.model },
-		&mcp.StreamableHTTPOptions{Stateless: true, DisableLocalhostProtection: true, MaxRequestBodyBytes: maxBodyBytes},
+		&mcp.StreamableHTTPOptions{
+			Stateless: true, PropagateRequestCancellation: true, DisableLocalhostProtection: true,
+			MaxRequestBodyBytes: maxBodyBytes,
+		},
 	)
 	return env
 }

@@ -12,74 +12,89 @@ import (
 	"github.com/tandem-do/tandem/proto/props"
 )
 
+const policiesPrefix = "executor.coreTools.policies."
+
+type properties = map[string]*jsonschema.Schema
+
 // coreTools returns the tools on the organization's own policies.
 func coreTools() []*tool {
-	const prefix = "executor.coreTools.policies."
-	var (
-		owner = &jsonschema.Schema{
-			Type: "string", Enum: []any{props.OwnerOrganization, props.OwnerUser},
-			Description: "org: for everybody in the organization; user: for the caller alone.",
-		}
-		pattern = &jsonschema.Schema{
-			Type: "string", MinLength: jsonschema.Ptr(1), MaxLength: jsonschema.Ptr(maxPatternBytes),
-			Description: `A tool id; "*" for a middle segment; a trailing ".*"; or "*" for every tool.`,
-		}
-		action = &jsonschema.Schema{
-			Type: "string", Enum: []any{props.ActionApprove, props.ActionRequireApproval, props.ActionBlock},
-		}
-		id       = &jsonschema.Schema{Type: "string", MinLength: jsonschema.Ptr(1), MaxLength: jsonschema.Ptr(100)}
-		position = &jsonschema.Schema{Type: "integer", Minimum: jsonschema.Ptr(0.0)}
-	)
-	type properties = map[string]*jsonschema.Schema
 	return []*tool{
 		{
-			Path:        prefix + "list",
+			Path:        policiesPrefix + "list",
 			Description: "List the policies that decide which tool calls run, need approval or are blocked.",
 			InputSchema: object(properties{}),
-			run: func(ctx context.Context, r *run, _ []byte) (any, error) {
-				query := props.PolicyQuery{AccountID: r.owner.AccountID}
-				list, err := callPolicies[[]props.Policy](ctx, r, props.MethodPoliciesList, query)
-				return map[string]any{"policies": append([]props.Policy{}, list...)}, policyFailure(err)
-			},
+			run:         listPoliciesTool,
 		},
 		{
-			Path:        prefix + "create",
+			Path:        policiesPrefix + "create",
 			Description: "Add a policy at the end of its owner's list.",
-			InputSchema: object(properties{"owner": owner, "pattern": pattern, "action": action}, "owner", "pattern", "action"),
+			InputSchema: object(policyProperties("owner", "pattern", "action"), "owner", "pattern", "action"),
 			run: policyTool(props.MethodPoliciesCreate, func(in *props.PolicyCreate, account string) {
 				in.AccountID = account
 			}),
 		},
 		{
-			Path:        prefix + "update",
+			Path:        policiesPrefix + "update",
 			Description: "Change the pattern, the action or the position of a policy.",
-			InputSchema: object(properties{
-				"id": id, "owner": owner, "pattern": pattern, "action": action, "position": position,
-			}, "id"),
+			InputSchema: object(policyProperties("id", "owner", "pattern", "action", "position"), "id"),
 			run: policyTool(props.MethodPoliciesUpdate, func(in *props.PolicyUpdate, account string) {
 				in.AccountID = account
 			}),
 		},
 		{
-			Path:        prefix + "remove",
+			Path:        policiesPrefix + "remove",
 			Description: "Remove a policy.",
-			InputSchema: object(properties{"id": id, "owner": owner}, "id", "owner"),
-			run: func(ctx context.Context, r *run, arguments []byte) (any, error) {
-				var in props.PolicyRemove
-				if err := json.Unmarshal(arguments, &in); err != nil {
-					return nil, fmt.Errorf("arguments of remove: %w", err)
-				}
-				in.AccountID = r.owner.AccountID
-				removed, err := callPolicies[props.PolicyRemoved](ctx, r, props.MethodPoliciesRemove, in)
-				return removed, policyFailure(err)
-			},
+			InputSchema: object(policyProperties("id", "owner"), "id", "owner"),
+			run:         removePolicyTool,
 		},
 	}
 }
 
+// policyProperties returns the schemas of these fields of a policy.
+func policyProperties(names ...string) properties {
+	all := properties{
+		"id": {Type: "string", MinLength: jsonschema.Ptr(1), MaxLength: jsonschema.Ptr(100)},
+		"owner": {
+			Type: "string", Enum: []any{props.OwnerOrganization, props.OwnerUser},
+			Description: "org: for everybody in the organization; user: for the caller alone.",
+		},
+		"pattern": {
+			Type: "string", MinLength: jsonschema.Ptr(1), MaxLength: jsonschema.Ptr(maxPatternBytes),
+			Description: `A tool id; "*" for a middle segment; a trailing ".*"; or "*" for every tool.`,
+		},
+		"action": {
+			Type: "string", Enum: []any{props.ActionApprove, props.ActionRequireApproval, props.ActionBlock},
+		},
+		"position": {Type: "integer", Minimum: jsonschema.Ptr(0.0)},
+	}
+	some := properties{}
+	for _, name := range names {
+		some[name] = all[name]
+	}
+	return some
+}
+
+func listPoliciesTool(ctx context.Context, r *run, _ []byte) (any, error) {
+	query := props.PolicyQuery{AccountID: r.owner.AccountID}
+	list, err := callPolicies[[]props.Policy](ctx, r, props.MethodPoliciesList, query)
+	return map[string]any{"policies": append([]props.Policy{}, list...)}, policyFailure(err)
+}
+
+func removePolicyTool(ctx context.Context, r *run, arguments []byte) (any, error) {
+	var in props.PolicyRemove
+	if err := json.Unmarshal(arguments, &in); err != nil {
+		return nil, fmt.Errorf("arguments of remove: %w", err)
+	}
+	in.AccountID = r.owner.AccountID
+	removed, err := callPolicies[props.PolicyRemoved](ctx, r, props.MethodPoliciesRemove, in)
+	return removed, policyFailure(err)
+}
+
 // policyTool returns the run function of a tool that gives one policy back. own puts the caller's account into the
 // arguments, over whatever the program wrote there.
-func policyTool[A any](method string, own func(in *A, account string)) func(context.Context, *run, []byte) (any, error) {
+func policyTool[A any](
+	method string, own func(in *A, account string),
+) func(context.Context, *run, []byte) (any, error) {
 	return func(ctx context.Context, r *run, arguments []byte) (any, error) {
 		var in A
 		if err := json.Unmarshal(arguments, &in); err != nil {

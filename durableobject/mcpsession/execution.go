@@ -73,8 +73,8 @@ func (e *Execution) wait(ctx context.Context, f *future) (reply, error) {
 	return f.reply, nil
 }
 
-// resume answers a pause and returns at the next pause or the end of the program. It may be resent: whatever a resume of
-// the same pause came to is returned again.
+// resume answers a pause and returns at the next pause or the end of the program. It may be resent: whatever a resume
+// of the same pause came to is returned again.
 func (e *Execution) resume(ctx context.Context, in resumeRequest) (reply, error) {
 	who, err := props.DecodeIdentity(e.state.Props(ctx))
 	if err != nil {

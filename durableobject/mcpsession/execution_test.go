@@ -56,6 +56,12 @@ func approvals(t *testing.T, o Options, fn func(t *testing.T, w *world, u *user)
 	})
 }
 
+// saysAgain reports whether a result is an error with a status, and tells the model what to do.
+func saysAgain(t *testing.T, text string, r *mcp.CallToolResult, status string) bool {
+	t.Helper()
+	return r.IsError && field(t, r, "status") == status && strings.Contains(text, "run the execute tool again")
+}
+
 func TestPauseAndResume(t *testing.T) {
 	approvals(t, Options{}, func(t *testing.T, w *world, u *user) {
 		s := u.connect(t, nil)
@@ -230,7 +236,7 @@ func TestApprovalWindow(t *testing.T) {
 		time.Sleep(defaultApprovalWindow + time.Second)
 		<-ended // the program is stopped
 		text, r := resume(t, s, id, "accept")
-		if !r.IsError || field(t, r, "status") != "execution_expired" || !strings.Contains(text, "run the execute tool again") {
+		if !saysAgain(t, text, r, "execution_expired") {
 			t.Errorf("resume = %s", encode(r))
 		}
 		// Later nothing is left of it.
@@ -265,7 +271,8 @@ func TestOutcomeIsKeptForAWhile(t *testing.T) {
 	})
 }
 
-// A host that is lost takes its programs along: who comes back is told so, whatever was approved, and nothing runs twice.
+// A host that is lost takes its programs along: who comes back is told so, whatever was approved, and nothing runs
+// twice.
 func TestCrashWhilePaused(t *testing.T) {
 	approvals(t, Options{}, func(t *testing.T, w *world, u *user) {
 		s := u.connect(t, nil)
@@ -275,7 +282,7 @@ func TestCrashWhilePaused(t *testing.T) {
 		s = u.connect(t, nil)
 		for range 2 {
 			text, r := resume(t, s, id, "accept")
-			if !r.IsError || field(t, r, "status") != "execution_expired" || !strings.Contains(text, "run the execute tool again") {
+			if !saysAgain(t, text, r, "execution_expired") {
 				t.Errorf("resume = %s", encode(r))
 			}
 		}
@@ -300,7 +307,7 @@ func TestPausedExecutionsExpireWithTheSession(t *testing.T) {
 		time.Sleep(3 * time.Second)
 		noneLeft(t, w)
 		text, r := resume(t, s, id, "accept")
-		if !r.IsError || field(t, r, "status") != "execution_expired" || !strings.Contains(text, "run the execute tool again") {
+		if !saysAgain(t, text, r, "execution_expired") {
 			t.Errorf("resume = %s", encode(r))
 		}
 		text, _ = execute(t, s, "once")
@@ -377,7 +384,9 @@ func TestSandboxFailures(t *testing.T) {
 			return nil
 		})
 		w.sandbox.set("cpu", func(p *program) error {
-			return p.end(&sandboxpb.Done{Outcome: sandboxpb.Outcome_OUTCOME_EXCEEDED_CPU, Error: "CPU time is used up", Logs: []string{"x"}})
+			return p.end(&sandboxpb.Done{
+				Outcome: sandboxpb.Outcome_OUTCOME_EXCEEDED_CPU, Error: "CPU time is used up", Logs: []string{"x"},
+			})
 		})
 		w.sandbox.set("mute", func(p *program) error {
 			return p.end(&sandboxpb.Done{Outcome: sandboxpb.Outcome_OUTCOME_CRASHED})
@@ -396,7 +405,8 @@ func TestSandboxFailures(t *testing.T) {
 			"unknown": "Error: the sandbox refused the program: no such program",
 		} {
 			text, r := execute(t, s, code)
-			if !r.IsError || !strings.HasPrefix(text, want) || field(t, r, "status") != "error" || strings.Contains(text, "secret") {
+			ok := r.IsError && strings.HasPrefix(text, want) && field(t, r, "status") == "error"
+			if !ok || strings.Contains(text, "secret") {
 				t.Errorf("%s = %s", code, text)
 			}
 		}
@@ -498,7 +508,8 @@ func TestProgramIsDetached(t *testing.T) {
 		s := w.user("a", "o").connect(t, nil)
 		ctx, cancel := timeout(t, time.Second)
 		defer cancel()
-		if _, err := s.CallTool(ctx, &mcp.CallToolParams{Name: "execute", Arguments: map[string]any{"code": "slow"}}); err == nil {
+		slow := &mcp.CallToolParams{Name: "execute", Arguments: map[string]any{"code": "slow"}}
+		if _, err := s.CallTool(ctx, slow); err == nil {
 			t.Error("the call was not cancelled")
 		}
 		<-ran

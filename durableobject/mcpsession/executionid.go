@@ -20,8 +20,8 @@ var errExecutionID = errors.New("not an execution id")
 //	bytes 0..9    74 random bits, version and variant: the execution's base
 //	bytes 10..15  the number of the pause, big endian; 0 is the execution itself
 //
-// The base names the object, so a resume finds it from the id alone. The number tells a resume of one pause from that of
-// the next, so a resent approval never approves another call.
+// The base names the object, so a resume finds it from the id alone. The number tells a resume of one pause from that
+// of the next, so a resent approval never approves another call.
 type executionID uuid.UUID
 
 // newExecutionID returns the id of a new execution.

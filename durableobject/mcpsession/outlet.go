@@ -29,8 +29,8 @@ var (
 	errSlowReader = errors.New("the stream's reader is too slow")
 )
 
-// outlet stands between the SDK, which writes responses from goroutines of its own and must never wait for a client, and
-// the object's response, which one goroutine writes. The SDK's side are the methods of http.ResponseWriter and
+// outlet stands between the SDK, which writes responses from goroutines of its own and must never wait for a client,
+// and the object's response, which one goroutine writes. The SDK's side are the methods of http.ResponseWriter and
 // http.Flusher; pump is the other.
 type outlet struct {
 	// noPrime drops the priming event.

@@ -53,7 +53,10 @@ func TestPolicies(t *testing.T) {
 			want   string
 		}{
 			{"to the end", props.PolicyUpdate{ID: ids["a"], Position: &two}, "", "org0:b org1:c org2:a user0:m"},
-			{"to the front", props.PolicyUpdate{ID: ids["c"], Owner: "org", Position: &zero}, "", "org0:c org1:b org2:a user0:m"},
+			{
+				"to the front", props.PolicyUpdate{ID: ids["c"], Owner: "org", Position: &zero}, "",
+				"org0:c org1:b org2:a user0:m",
+			},
 			{"beyond the end", props.PolicyUpdate{ID: ids["c"], Position: &far}, props.ErrorNameInvalid, ""},
 			{"action alone", props.PolicyUpdate{ID: mine.ID, Action: &ask}, "", "org0:c org1:b org2:a user0:m"},
 			{"wrong owner", props.PolicyUpdate{ID: mine.ID, Owner: "org"}, props.ErrorNameNotFound, ""},

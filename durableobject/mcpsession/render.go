@@ -105,8 +105,8 @@ func renderPause(p *pause, now time.Time) *mcp.CallToolResult {
 	}
 	fmt.Fprintf(&b, "Arguments: %s\n", preview(valueText(argumentsOrEmpty(p.Arguments))))
 	fmt.Fprintf(&b, "executionId: %s\n\n", p.ID)
-	fmt.Fprintf(&b, "Show the user the call and its arguments and ask whether it may go on. Then call the resume tool with this "+
-		"executionId and the action \"accept\", \"decline\" or \"cancel\". Do not accept without asking.\n"+
+	fmt.Fprintf(&b, "Show the user the call and its arguments and ask whether it may go on. Then call the resume tool "+
+		"with this executionId and the action \"accept\", \"decline\" or \"cancel\". Do not accept without asking.\n"+
 		"The answer must come within %v, by %s.", left, p.Deadline.Format(time.RFC3339))
 	return &mcp.CallToolResult{
 		Content: []mcp.Content{&mcp.TextContent{Text: b.String()}},
@@ -125,7 +125,8 @@ func renderRefusal(id, status string) *mcp.CallToolResult {
 	var text string
 	switch status {
 	case statusExpired:
-		text = "has expired: it was not answered in time, or its program was lost. To do the work, run the execute tool again."
+		text = "has expired: it was not answered in time, or its program was lost. " +
+			"To do the work, run the execute tool again."
 	case statusForbidden:
 		text = "belongs to another account or organization."
 	case statusAlreadySettled:

@@ -61,7 +61,8 @@ func TestRenderOutcome(t *testing.T) {
 			`{"status":"error","error":"boom","logs":["a"]}`,
 		},
 		{
-			"emitted", outcome{Emitted: [][]byte{[]byte(`"hi"`), []byte(`{"a":1}`)}}, "(no result)\n--\nhi\n--\n{\n  \"a\": 1\n}",
+			"emitted", outcome{Emitted: [][]byte{[]byte(`"hi"`), []byte(`{"a":1}`)}},
+			"(no result)\n--\nhi\n--\n{\n  \"a\": 1\n}",
 			`{"status":"completed","result":null,"logs":[]}`,
 		},
 	} {
@@ -104,7 +105,10 @@ func TestRenderPause(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	id := newExecutionID().At(1).String()
-	p := &pause{ID: id, Tool: "a.b", Arguments: []byte(`{"x":1}`), PolicyID: "pol_1", Pattern: "a.*", Deadline: now.Add(4 * time.Minute)}
+	p := &pause{
+		ID: id, Tool: "a.b", Arguments: []byte(`{"x":1}`), PolicyID: "pol_1", Pattern: "a.*",
+		Deadline: now.Add(4 * time.Minute),
+	}
 	r := render("", reply{Status: statusWaiting, Pause: p}, now)
 	text, structured := shown(t, r)
 	if !strings.HasPrefix(text, "Execution paused: ") || !strings.Contains(text, "\nexecutionId: "+id+"\n") {

@@ -224,7 +224,8 @@ func (s *Session) restore(ctx context.Context) (*runtime, error) {
 	err := json.Unmarshal(s.meta.Initialize, &state.InitializeParams)
 	if err == nil {
 		// Nobody needs to wait for this alarm to be on disk: if it is lost, so is the runtime that it is for.
-		err = s.state.Storage().SetAlarm(ctx, time.Now().Add(s.env.SessionTimeout), storage.PutOptions{AllowUnconfirmed: true})
+		at := time.Now().Add(s.env.SessionTimeout)
+		err = s.state.Storage().SetAlarm(ctx, at, storage.PutOptions{AllowUnconfirmed: true})
 	}
 	span.End(err)
 	if err != nil {

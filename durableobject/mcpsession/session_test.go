@@ -42,7 +42,8 @@ func TestJourney(t *testing.T) {
 		u := w.user("a", "o")
 		u.vanishes = true
 		s := u.connect(t, nil)
-		if info := s.InitializeResult().ServerInfo; info.Name != "executor" || info.Version != "1.0.0" || len(s.ID()) != 64 {
+		info := s.InitializeResult().ServerInfo
+		if info.Name != "executor" || info.Version != "1.0.0" || len(s.ID()) != 64 {
 			t.Errorf("server info %v, session id %q", info, s.ID())
 		}
 		tools, err := s.ListTools(t.Context(), nil)
@@ -130,7 +131,8 @@ func TestRefusals(t *testing.T) {
 			{"unknown mode", http.MethodPost, nonsense, "", initializeBody, 400, `elicitation_mode must be`},
 		} {
 			resp, body := tc.u.send(t, tc.method, tc.session, tc.body, nil)
-			if resp.StatusCode != tc.status || !strings.Contains(body, tc.want) || !strings.HasPrefix(body, `{"jsonrpc":"2.0"`) {
+			ok := resp.StatusCode == tc.status && strings.Contains(body, tc.want)
+			if !ok || !strings.HasPrefix(body, `{"jsonrpc":"2.0"`) {
 				t.Errorf("%s: %d %s", tc.name, resp.StatusCode, body)
 			}
 		}
@@ -228,7 +230,8 @@ func TestIdleSessionIsDisposedAndRestored(t *testing.T) {
 		got := make(chan int, 2)
 		for _, method := range []string{http.MethodGet, http.MethodPost} {
 			go func() {
-				resp, err := u.RoundTrip(request(t.Context(), method, s.ID(), `{"jsonrpc":"2.0","id":77,"method":"tools/list"}`))
+				const list = `{"jsonrpc":"2.0","id":77,"method":"tools/list"}`
+				resp, err := u.RoundTrip(request(t.Context(), method, s.ID(), list))
 				if err != nil {
 					t.Error(err)
 				}
@@ -285,8 +288,8 @@ func TestCommits(t *testing.T) {
 
 // A host that drains need not wait for what only waits, and does wait for calls.
 func TestDraining(t *testing.T) {
-	draining := make(chan struct{})
 	approvals(t, Options{}, func(t *testing.T, w *world, u *user) {
+		draining := make(chan struct{}) // of this bubble
 		w.env.Draining = draining
 		w.sandbox.set("slow", func(p *program) error {
 			time.Sleep(5 * time.Second)

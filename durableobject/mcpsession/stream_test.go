@@ -236,7 +236,8 @@ func TestOutletRefusals(t *testing.T) {
 			t.Fatal(err)
 		}
 		body := w.Body.String()
-		if w.Code != tc.want || !strings.Contains(body, `"code":`+tc.code) || !strings.HasPrefix(body, `{"jsonrpc":"2.0"`) {
+		ok := w.Code == tc.want && strings.Contains(body, `"code":`+tc.code)
+		if !ok || !strings.HasPrefix(body, `{"jsonrpc":"2.0"`) {
 			t.Errorf("%d %s: got %d %s", tc.status, tc.text, w.Code, body)
 		}
 	}

@@ -97,7 +97,8 @@ func TestResumeStream(t *testing.T) {
 			t.Errorf("resumed stream: %q", body)
 		}
 		other := u.connect(t, nil)
-		if resp, body := u.send(t, http.MethodGet, other.ID(), "", back); resp.StatusCode != 400 || strings.Contains(body, "late") {
+		resp, body := u.send(t, http.MethodGet, other.ID(), "", back)
+		if resp.StatusCode != 400 || strings.Contains(body, "late") {
 			t.Errorf("resumed by another session: %d %q", resp.StatusCode, body)
 		}
 	})
@@ -112,7 +113,8 @@ func TestReusedID(t *testing.T) {
 		})
 		u := w.user("a", "o")
 		s := u.connect(t, nil)
-		const call = `{"jsonrpc":"2.0","id":"x","method":"tools/call","params":{"name":"execute","arguments":{"code":"CODE"}}}`
+		const call = `{"jsonrpc":"2.0","id":"x","method":"tools/call",` +
+			`"params":{"name":"execute","arguments":{"code":"CODE"}}}`
 		ctx, cancel := context.WithCancel(t.Context())
 		gone := make(chan struct{})
 		go func() {

@@ -32,8 +32,8 @@ const instructions = `Run JavaScript or TypeScript with the execute tool. ` +
 
 const executeDescription = `Run a JavaScript or TypeScript program and return what it returns.
 
-The code is the body of an async function: use await and return at the top level. There is no network and no file system, ` +
-	`and nothing is kept from one call to the next.
+The code is the body of an async function: use await and return at the top level. There is no network and no file ` +
+	`system, and nothing is kept from one call to the next.
 - tools.search({query, limit, offset}) finds tools; tools.describe.tool({path}) gives a tool's JSON Schema.
 - await tools.<path>(args) calls a tool. It resolves to {ok: true, data} or {ok: false, error: {code, message}}.
 - console.log lines come back as logs; emit(value) adds a value to the output.
@@ -46,8 +46,8 @@ const (
 	pausedByClient = `the client asks the user, and the program goes on by itself.`
 )
 
-const resumeDescription = `Answer an execution that is paused for approval, after asking the user, and return what the ` +
-	`program comes to next: its result, or the next pause. Sending the same answer again is safe.`
+const resumeDescription = `Answer an execution that is paused for approval, after asking the user, and return what ` +
+	`the program comes to next: its result, or the next pause. Sending the same answer again is safe.`
 
 type executeInput struct {
 	Code string `json:"code"`
@@ -99,8 +99,8 @@ func (env *environment) newServer(mode string) *mcp.Server {
 // serverTool is what a tool of the server does for a caller.
 type serverTool[In any] func(context.Context, *caller, *mcp.CallToolRequest, In) (*mcp.CallToolResult, error)
 
-// addTool adds a tool whose InputSchema is a *jsonschema.Schema. The schema is written out once: the SDK would do it for
-// every tools/list.
+// addTool adds a tool whose InputSchema is a *jsonschema.Schema. The schema is written out once: the SDK would do it
+// for every tools/list.
 func addTool[In any](env *environment, server *mcp.Server, t *mcp.Tool, run serverTool[In]) {
 	schema, ok := t.InputSchema.(*jsonschema.Schema)
 	if !ok {
@@ -128,8 +128,8 @@ func addTool[In any](env *environment, server *mcp.Server, t *mcp.Tool, run serv
 	})
 }
 
-// guard runs a tool of the server for the caller in ctx, within the time and the life of its session. A panic is an error
-// of this one call: the SDK runs handlers on goroutines of its own, where a panic would end the host.
+// guard runs a tool of the server for the caller in ctx, within the time and the life of its session. A panic is an
+// error of this one call: the SDK runs handlers on goroutines of its own, where a panic would end the host.
 func guard(
 	ctx context.Context, env *environment, req *mcp.CallToolRequest,
 	run func(context.Context, *caller) (*mcp.CallToolResult, error),
@@ -168,7 +168,8 @@ func executeTool(
 		span.End(err)
 		return renderOutcome(failed(err.Error())), nil
 	}
-	r, err := durableobject.Call[reply](ctx, c.execution(id), methodExecute, executeRequest{ID: id.String(), Code: in.Code})
+	start := executeRequest{ID: id.String(), Code: in.Code}
+	r, err := durableobject.Call[reply](ctx, c.execution(id), methodExecute, start)
 	if err == nil && r.Status == statusWaiting && c.mode == props.ElicitationNative {
 		r, err = c.elicit(ctx, req.Session, r)
 	}
@@ -234,7 +235,7 @@ func (c *caller) finish(span telemetry.Span, id string, r reply, err error) (*mc
 		case errors.As(err, &failure) && failure.Reason == sidecar.ReasonOverloaded:
 			return renderOutcome(failed("the host is overloaded; wait a moment and try again")), nil
 		case errors.As(err, &failure) && failure.Reason != sidecar.ReasonException:
-			return renderOutcome(failed("the execution was lost because its host is restarting; run the execute tool again")), nil
+			return renderOutcome(failed("the execution was lost, its host is restarting; run the execute tool again")), nil
 		}
 		c.env.Log.Error("execution failed", "object_id", c.state.ID().String(), "err", err)
 		return renderOutcome(failed("internal error")), nil

@@ -36,8 +36,9 @@ import (
 	"github.com/tandem-do/tandem/runtime/binding"
 )
 
-// world is an object host with the application's classes, on a disk in memory, and what it needs around it: a router that
-// knows this host alone, a sandbox that runs Go functions, and a caller that reaches it over gRPC as a worker does.
+// world is an object host with the application's classes, on a disk in memory, and what it needs around it: a router
+// that knows this host alone, a sandbox that runs Go functions, and a caller that reaches it over gRPC as a worker
+// does.
 type world struct {
 	t       testing.TB
 	env     *environment
