@@ -275,7 +275,7 @@ func TestCancelReachesTheHandler(t *testing.T) {
 			}
 		}},
 		{"connection is lost", func(t *testing.T, n *network) {
-			time.AfterFunc(time.Second, func() { n.dialed.Close() })
+			time.AfterFunc(time.Second, n.cut)
 			_, err := n.link.Call(t.Context(), target("x"), "m", nil)
 			if e := wantReason(t, err, sidecar.ReasonDisconnected); !e.Retryable || errors.Is(err, sidecar.ErrNotSent) {
 				t.Errorf("got %+v", e)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net"
 	"net/http"
+	"sync"
 	"testing"
 	"testing/synctest"
 
@@ -41,7 +42,9 @@ type network struct {
 	server   *sidecar.Server
 	stop     context.CancelFunc
 	served   chan error
-	dialed   net.Conn
+
+	mu     sync.Mutex // guards dialed
+	dialed net.Conn
 }
 
 // start returns a network whose host has the handler that register registers. Call close at the end.
@@ -51,6 +54,8 @@ func start(t testing.TB, register func(s *sidecar.Server)) *network {
 	conn, err := sidecar.Dial("passthrough:///host", grpc.WithContextDialer(
 		func(ctx context.Context, _ string) (net.Conn, error) {
 			c, err := n.listener.DialContext(ctx)
+			n.mu.Lock()
+			defer n.mu.Unlock()
 			n.dialed = c
 			return c, err
 		}))
@@ -73,6 +78,13 @@ func (n *network) serve(register func(s *sidecar.Server)) {
 	go func(l net.Listener, s *sidecar.Server, served chan error) {
 		served <- sidecar.Serve(ctx, l, s)
 	}(n.listener, n.server, n.served)
+}
+
+// cut closes the connection.
+func (n *network) cut() {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.dialed.Close()
 }
 
 // halt ends the host and waits for it.
