@@ -70,7 +70,7 @@ func (f *hostFlags) serve(ctx context.Context, reflection bool, log *slog.Logger
 		Classes: mcpsession.Classes(mcpsession.Options{
 			Sandbox:        sandboxpb.NewSandboxServiceClient(sandbox),
 			SessionTimeout: f.timeouts.session, PausedTimeout: f.timeouts.paused,
-			ApprovalWindow: f.timeouts.approval, Log: log,
+			ApprovalWindow: f.timeouts.approval, Draining: ctx.Done(), Log: log,
 		}),
 		Reflection: reflection, Log: log,
 	})
