@@ -66,6 +66,5 @@ func logProtections(log *slog.Logger) {
 		"no_new_privileges", kernel,
 		"dies_with_parent", kernel,
 		"network_namespace", false,
-		"system_call_filter", false,
 	)
 }

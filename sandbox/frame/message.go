@@ -51,6 +51,8 @@ type Limits struct {
 type Ready struct {
 	// Version is the child's frame version.
 	Version uint64
+	// Filtered is true when the kernel refuses the child's dangerous system calls.
+	Filtered bool
 }
 
 // Start has a child run a program. The child takes the next only after it has sent Done.
@@ -122,8 +124,14 @@ func (*Log) kind() kind    { return kindLog }
 func (*Emit) kind() kind   { return kindEmit }
 func (*Done) kind() kind   { return kindDone }
 
-func (m *Ready) append(b []byte) []byte { return binary.AppendUvarint(b, m.Version) }
-func (m *Ready) parse(p *parser)        { m.Version = p.number() }
+func (m *Ready) append(b []byte) []byte {
+	return appendBool(binary.AppendUvarint(b, m.Version), m.Filtered)
+}
+
+func (m *Ready) parse(p *parser) {
+	m.Version = p.number()
+	m.Filtered = p.bool()
+}
 
 func (m *Start) append(b []byte) []byte {
 	b = binary.AppendUvarint(b, m.Run)

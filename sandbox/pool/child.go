@@ -29,6 +29,8 @@ type child struct {
 	out    *os.File // the child's standard output
 	reader *frame.Reader
 	stderr *head
+	// filtered is what it said of itself in frame.Ready.
+	filtered bool
 	// runs counts the programs that the child was given.
 	runs uint64
 	// cpu is the processor time of the programs that ended well.
@@ -83,9 +85,11 @@ func (c *child) awaitReady() error {
 	if err != nil {
 		return fmt.Errorf("wait for a child to be ready: %w", err)
 	}
-	if r, ok := m.(*frame.Ready); !ok || r.Version != frame.Version {
+	r, ok := m.(*frame.Ready)
+	if !ok || r.Version != frame.Version {
 		return fmt.Errorf("wait for a child to be ready: %w: %T, not version %d", frame.ErrMalformed, m, frame.Version)
 	}
+	c.filtered = r.Filtered
 	return c.out.SetReadDeadline(time.Time{})
 }
 

@@ -42,6 +42,8 @@ type Pool struct {
 	// and those whose program's clock is stopped.
 	starting, running, paused int
 	closed                    bool
+	// ready is true once a child was.
+	ready bool
 }
 
 // waiter is a caller that waits for a child.
@@ -311,21 +313,24 @@ func (p *Pool) backOff() bool {
 
 // started takes a child that is ready, or tells who has waited longest why there is none.
 func (p *Pool) started(c *child, err error) {
-	if err != nil {
-		p.o.Log.Error("sandbox child did not start", "err", err)
-	}
 	p.mu.Lock()
-	defer p.mu.Unlock()
 	p.starting--
+	first := err == nil && !p.ready
+	p.ready = p.ready || first
 	_, alive := p.children[c]
 	switch {
-	case alive:
-		p.idle = append(p.idle, c)
-		p.handOutLocked()
-	case err == nil: // it died already; reap has seen it
-	case len(p.waiting) > 0:
+	case err != nil && len(p.waiting) > 0:
 		p.waiting[0].failed <- err
 		p.waiting = p.waiting[1:]
+	case err == nil && alive: // reap has seen it when it is not
+		p.idle = append(p.idle, c)
+		p.handOutLocked()
+	}
+	p.mu.Unlock()
+	if err != nil {
+		p.o.Log.Error("sandbox child did not start", "err", err)
+	} else if first {
+		p.o.Log.Info("sandbox takes programs", "system_call_filter", c.filtered)
 	}
 }
 

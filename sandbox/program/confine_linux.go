@@ -14,7 +14,7 @@ import (
 // confine gives up for good what no program needs, and returns the size of the private writable memory that
 // the process holds before its first program. The number of processes is not limited: the kernel
 // counts all threads of the user, and the Go runtime dies when it may not start one. A program has no way
-// to start a process; no_new_privs keeps one from gaining anything by it.
+// to start a process, and filterSystemCalls refuses it.
 func confine() (baseBytes uint64, err error) {
 	for _, l := range []struct {
 		name     string
@@ -29,9 +29,6 @@ func confine() (baseBytes uint64, err error) {
 		if err := unix.Setrlimit(l.resource, &unix.Rlimit{Cur: l.max, Max: l.max}); err != nil {
 			return 0, fmt.Errorf("limit %s: %w", l.name, err)
 		}
-	}
-	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
-		return 0, fmt.Errorf("give up new privileges: %w", err)
 	}
 	if baseBytes, err = dataBytes(); err != nil {
 		return 0, fmt.Errorf("measure memory: %w", err)

@@ -54,7 +54,12 @@ func TestForms(t *testing.T) {
 		{"field called get", "class A { get = 1; static async = 2 }\nreturn new A().get + A.async", "3"},
 		{"using", "let log = []; { using a = { [Symbol.dispose]() { log.push(1) } }; log.push(0) }\nreturn log", "[0,1]"},
 		{"largest code point", `return "\u{10FFFF}".length`, "2"},
+		{"Unicode properties", `return ["aé1 ".match(/\p{L}+/u)[0], /^[\p{Lu}_]+$/u.test("Ä_"), /\P{L}/u.test("ß"), "x, y".replace(/[^\p{L}\p{N}]+/gu, "-"), /\p{Script=Greek}/u.test("λ"), /\p{Letter}/u.test("1"), /^[\P{Uppercase}]$/u.test("a"), /\\p{L}/u.test("\\p{L}")]`,
+			`["aé",true,false,"x-y",true,false,true,true]`},
+		{"Unicode properties with types", `const r: RegExp = /^\p{Nd}$/u; return r.test("٣")`, "true"},
+		{"unknown Unicode property", `return /\p{Emoji}/u.test("x")`, `SyntaxError: regular expressions know no property "Emoji" here`},
 		{"arguments in an arrow", "function f() { return (() => arguments[0])() }\nreturn f(8)", "8"},
+		{"arguments of two functions", "function f() { return () => { const a = arguments[0]; return [a, (function () { return [1].map(() => arguments.length)[0] })(1, 2, 3)] } }\nreturn f(8)()", "[8,3]"},
 		{"arguments after an await", "async function f() { await null; return [1].map(() => arguments.length)[0] }\nreturn f(1, 2)", "2"},
 		{"private and static block", "class A { #x = 1; static y; static { this.y = 2 } get x() { return this.#x } }\nreturn new A().x + A.y", "3"},
 

@@ -12,12 +12,20 @@ import (
 	"github.com/tandem-do/tandem/sandbox/frame"
 )
 
-// childArgument has the test binary be a child instead of running tests.
-const childArgument = "sandbox-program"
+// childArgument has the test binary be a child instead of running tests; confinedArgument has it confine
+// itself and report what it can still do.
+const (
+	childArgument    = "sandbox-program"
+	confinedArgument = "confined"
+)
 
 func TestMain(m *testing.M) {
 	if len(os.Args) == 2 && os.Args[1] == childArgument {
 		os.Exit(Main(os.Stdin, os.Stdout))
+	}
+	if len(os.Args) == 2 && os.Args[1] == confinedArgument {
+		confined()
+		return
 	}
 	os.Exit(m.Run())
 }

@@ -12,17 +12,16 @@ import (
 // in other words. Class fields are there for their names: the engine refuses one called get, set or async.
 func engineSupport() map[string]bool {
 	return map[string]bool{
-		"async-generator":                 false,
-		"class-field":                     false,
-		"class-static-field":              false,
-		"decorators":                      false,
-		"for-await":                       false,
-		"hashbang":                        false,
-		"import-meta":                     false,
-		"regexp-match-indices":            false,
-		"regexp-set-notation":             false,
-		"regexp-unicode-property-escapes": false,
-		"using":                           false,
+		"async-generator":      false,
+		"class-field":          false,
+		"class-static-field":   false,
+		"decorators":           false,
+		"for-await":            false,
+		"hashbang":             false,
+		"import-meta":          false,
+		"regexp-match-indices": false,
+		"regexp-set-notation":  false,
+		"using":                false,
 	}
 }
 

@@ -50,10 +50,8 @@ func compile(code string) (*source, error) {
 	if isModule(code) {
 		return compileModule(code)
 	}
-	if !needsLowering(code) {
-		if p, err := compileBody(sourceName, bodyPrefix+code+bodySuffix, false); err == nil {
-			return &source{program: p, shift: len(bodyPrefix)}, nil
-		}
+	if p, err := compileBody(sourceName, bodyPrefix+code+bodySuffix, false); err == nil {
+		return &source{program: p, shift: len(bodyPrefix)}, nil
 	}
 	return compileLowered(code)
 }
@@ -81,11 +79,6 @@ func isModule(code string) bool {
 	return (strings.Contains(code, "export") || strings.Contains(code, "import")) && moduleStatement.MatchString(code)
 }
 
-// needsLowering reports whether code may hold what the engine accepts but runs wrongly.
-func needsLowering(code string) bool {
-	return strings.Contains(code, `\p{`) || strings.Contains(code, `\P{`) || strings.Contains(code, `\u{10`)
-}
-
 // compileBody compiles a wrapped body. With helpers true, statements may stand before the wrapper.
 func compileBody(name, wrapped string, helpers bool) (p *goja.Program, err error) {
 	defer func() {
@@ -109,6 +102,11 @@ func compileBody(name, wrapped string, helpers bool) (p *goja.Program, err error
 	callLoneFunction(body)
 	if strings.Contains(wrapped, "arguments") && strings.Contains(wrapped, "=>") {
 		mentionArguments(tree)
+	}
+	if strings.Contains(wrapped, `\p{`) || strings.Contains(wrapped, `\P{`) {
+		if err := expandRegExps(tree); err != nil {
+			return nil, err
+		}
 	}
 	return goja.CompileAST(tree, false)
 }

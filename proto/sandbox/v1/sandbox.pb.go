@@ -32,7 +32,7 @@ const (
 	Outcome_OUTCOME_UNSPECIFIED Outcome = 0
 	// OUTCOME_COMPLETED: it returned.
 	Outcome_OUTCOME_COMPLETED Outcome = 1
-	// OUTCOME_EXCEPTION: it threw, or its value cannot be serialized.
+	// OUTCOME_EXCEPTION: it threw, its value cannot be serialized, or it waits for what cannot happen.
 	Outcome_OUTCOME_EXCEPTION Outcome = 2
 	// OUTCOME_SYNTAX_ERROR: it could not be compiled.
 	Outcome_OUTCOME_SYNTAX_ERROR Outcome = 3
@@ -40,7 +40,7 @@ const (
 	Outcome_OUTCOME_EXCEEDED_WALL_CLOCK Outcome = 4
 	// OUTCOME_EXCEEDED_CPU: its processor time was used up.
 	Outcome_OUTCOME_EXCEEDED_CPU Outcome = 5
-	// OUTCOME_EXCEEDED_MEMORY: it needed more memory than it may have.
+	// OUTCOME_EXCEEDED_MEMORY: it needed more memory, or a deeper stack, than it may have.
 	Outcome_OUTCOME_EXCEEDED_MEMORY Outcome = 6
 	// OUTCOME_CRASHED: its process ended for another reason.
 	Outcome_OUTCOME_CRASHED Outcome = 7
@@ -206,7 +206,7 @@ func (*ExecuteRequest_Clock) isExecuteRequest_Message() {}
 // Start is a program and its limits.
 type Start struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// execution_id is for logs and spans.
+	// execution_id is for logs and spans: at most 256 bytes.
 	ExecutionId string `protobuf:"bytes,1,opt,name=execution_id,json=executionId,proto3" json:"execution_id,omitempty"`
 	// code is the program as its author sent it: JavaScript or TypeScript, at most 1 MiB.
 	Code string `protobuf:"bytes,2,opt,name=code,proto3" json:"code,omitempty"`
@@ -270,15 +270,18 @@ func (x *Start) GetLimits() *Limits {
 // Limits bound one program.
 type Limits struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// wall_clock is the time from start to end, less what the clock was stopped. Default 5 min.
+	// wall_clock is the time from start to end, less what the clock was stopped. Default 5 min, at most
+	// 15 min.
 	WallClock *durationpb.Duration `protobuf:"bytes,1,opt,name=wall_clock,json=wallClock,proto3" json:"wall_clock,omitempty"`
-	// cpu is the processor time. Default 30 s.
+	// cpu is the processor time. Default 30 s, at most 2 min.
 	Cpu *durationpb.Duration `protobuf:"bytes,2,opt,name=cpu,proto3" json:"cpu,omitempty"`
-	// memory_bytes is the size of the program's heap. Default 128 MiB.
+	// memory_bytes is the size of the program's heap. Default 128 MiB, at least 8 MiB, at most 512 MiB.
 	MemoryBytes uint64 `protobuf:"varint,3,opt,name=memory_bytes,json=memoryBytes,proto3" json:"memory_bytes,omitempty"`
-	// result_bytes is the size of the result and of the logs. Default 4 MiB.
+	// result_bytes bounds the result, the arguments of each call, and the logs and emitted values
+	// together, of which each counts 32 bytes more than it holds. Default 4 MiB, at most 8 MiB.
 	ResultBytes uint64 `protobuf:"varint,4,opt,name=result_bytes,json=resultBytes,proto3" json:"result_bytes,omitempty"`
-	// pending_tool_calls is how many calls may be under way at once. Default 64.
+	// pending_tool_calls is how many calls may be under way at once; a further one throws. Default 64, at
+	// most 256.
 	PendingToolCalls uint32 `protobuf:"varint,5,opt,name=pending_tool_calls,json=pendingToolCalls,proto3" json:"pending_tool_calls,omitempty"`
 	unknownFields    protoimpl.UnknownFields
 	sizeCache        protoimpl.SizeCache
@@ -352,7 +355,7 @@ func (x *Limits) GetPendingToolCalls() uint32 {
 // ToolResult settles a call.
 type ToolResult struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// call_id names the call.
+	// call_id names the call. A result for one that is not pending is dropped.
 	CallId uint64 `protobuf:"varint,1,opt,name=call_id,json=callId,proto3" json:"call_id,omitempty"`
 	// Types that are valid to be assigned to Outcome:
 	//
@@ -443,7 +446,8 @@ func (*ToolResult_ValueJson) isToolResult_Outcome() {}
 
 func (*ToolResult_Thrown) isToolResult_Outcome() {}
 
-// Clock says whether the wall clock runs. It is stopped while a program waits for a person.
+// Clock says whether the wall clock runs. It is stopped while a program waits for a person, for an hour
+// at most; such a program leaves its place among those that run to another one.
 type Clock struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// stopped is true to stop it.
@@ -579,7 +583,7 @@ type ToolCall struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// call_id rises by one from 1.
 	CallId uint64 `protobuf:"varint,1,opt,name=call_id,json=callId,proto3" json:"call_id,omitempty"`
-	// path is the property path below `tools`, joined by dots.
+	// path is the property path below `tools`, joined by dots: at most 1 KiB.
 	Path string `protobuf:"bytes,2,opt,name=path,proto3" json:"path,omitempty"`
 	// arguments_json is the first argument as JSON, or empty when there was none.
 	ArgumentsJson []byte `protobuf:"bytes,3,opt,name=arguments_json,json=argumentsJson,proto3" json:"arguments_json,omitempty"`
@@ -649,7 +653,7 @@ type Done struct {
 	ResultIsString bool `protobuf:"varint,3,opt,name=result_is_string,json=resultIsString,proto3" json:"result_is_string,omitempty"`
 	// error is the message. Not with OUTCOME_COMPLETED.
 	Error string `protobuf:"bytes,4,opt,name=error,proto3" json:"error,omitempty"`
-	// logs are the console's lines.
+	// logs are the console's entries, which may hold line feeds. They are there whatever the outcome.
 	Logs []string `protobuf:"bytes,5,rep,name=logs,proto3" json:"logs,omitempty"`
 	// emitted are the values given to `emit`, as JSON, in order.
 	EmittedJson [][]byte `protobuf:"bytes,6,rep,name=emitted_json,json=emittedJson,proto3" json:"emitted_json,omitempty"`

@@ -30,11 +30,13 @@ const (
 //
 // SandboxService runs untrusted programs, each in an operating-system process of its own.
 type SandboxServiceClient interface {
-	// Execute runs one program. The first request is Start; the host then answers each ToolCall with a
-	// ToolResult and may send Clock at any time. The sandbox ends the stream after Done. Cancelling it
-	// kills the program. Not idempotent. Errors: INVALID_ARGUMENT, RESOURCE_EXHAUSTED when no process
-	// becomes free in time, UNAVAILABLE when the sandbox drains. A program's own failure is no error
-	// of the call: it is a Done.
+	// Execute runs one program. The first request is Start, within 10 s; the host then answers each
+	// ToolCall with a ToolResult and may send Clock at any time. The sandbox ends the stream after Done;
+	// calls that are pending then need no answer. Cancelling it kills the program. Not idempotent; it may
+	// be tried again after RESOURCE_EXHAUSTED, and after UNAVAILABLE when no ToolCall was received.
+	// Errors: INVALID_ARGUMENT, RESOURCE_EXHAUSTED when no process becomes free in time, UNAVAILABLE when
+	// the sandbox drains or cannot start processes. A program's own failure is no error of the call: it
+	// is a Done.
 	Execute(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[ExecuteRequest, ExecuteResponse], error)
 }
 
@@ -65,11 +67,13 @@ type SandboxService_ExecuteClient = grpc.BidiStreamingClient[ExecuteRequest, Exe
 //
 // SandboxService runs untrusted programs, each in an operating-system process of its own.
 type SandboxServiceServer interface {
-	// Execute runs one program. The first request is Start; the host then answers each ToolCall with a
-	// ToolResult and may send Clock at any time. The sandbox ends the stream after Done. Cancelling it
-	// kills the program. Not idempotent. Errors: INVALID_ARGUMENT, RESOURCE_EXHAUSTED when no process
-	// becomes free in time, UNAVAILABLE when the sandbox drains. A program's own failure is no error
-	// of the call: it is a Done.
+	// Execute runs one program. The first request is Start, within 10 s; the host then answers each
+	// ToolCall with a ToolResult and may send Clock at any time. The sandbox ends the stream after Done;
+	// calls that are pending then need no answer. Cancelling it kills the program. Not idempotent; it may
+	// be tried again after RESOURCE_EXHAUSTED, and after UNAVAILABLE when no ToolCall was received.
+	// Errors: INVALID_ARGUMENT, RESOURCE_EXHAUSTED when no process becomes free in time, UNAVAILABLE when
+	// the sandbox drains or cannot start processes. A program's own failure is no error of the call: it
+	// is a Done.
 	Execute(grpc.BidiStreamingServer[ExecuteRequest, ExecuteResponse]) error
 	mustEmbedUnimplementedSandboxServiceServer()
 }
