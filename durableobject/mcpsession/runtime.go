@@ -2,6 +2,7 @@ package mcpsession
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"time"
 
@@ -10,6 +11,8 @@ import (
 	"github.com/tandem-do/tandem/durableobject"
 	"github.com/tandem-do/tandem/proto/props"
 )
+
+var errDisposed = errors.New("the session's runtime was disposed of")
 
 // caller is on whose behalf, and through which object, a tool of the MCP server is called.
 type caller struct {
@@ -74,7 +77,7 @@ func newRuntime(ctx context.Context, c caller, saved *mcp.ServerSessionState) *r
 func (rt *runtime) live(object context.Context, saved *mcp.ServerSessionState) error {
 	defer close(rt.closed)
 	defer context.AfterFunc(object, func() { rt.cancel(context.Cause(object)) })()
-	defer rt.cancel(errSettled)
+	defer rt.cancel(errDisposed)
 	rt.transport = &mcp.StreamableServerTransport{SessionID: rt.events.session, EventStore: rt.events}
 	ctx := context.WithValue(rt.ctx, callerKey{}, &rt.caller)
 	server, err := rt.caller.env.server(rt.caller.mode).Connect(ctx, rt.transport, &mcp.ServerSessionOptions{State: saved})
@@ -87,7 +90,7 @@ func (rt *runtime) live(object context.Context, saved *mcp.ServerSessionState) e
 	case <-rt.ctx.Done():
 	case <-rt.caller.env.Draining:
 		rt.untilQuiet()
-		rt.cancel(errSettled)
+		rt.cancel(errDisposed)
 	}
 	return server.Close()
 }

@@ -84,7 +84,7 @@ func (s *Session) create(ctx context.Context, who props.Identity, w http.Respons
 	rt, out := newRuntime(ctx, s.caller(meta), nil), newOutlet()
 	err = s.state.Await(ctx, func(ctx context.Context) error { return rt.serveInto(ctx, out, r, in) })
 	if err != nil || rt.server.InitializeParams() == nil {
-		rt.cancel(errSettled)
+		rt.cancel(errDisposed)
 		if err != nil {
 			return err
 		}
@@ -279,7 +279,7 @@ func (s *Session) dispose(ctx context.Context, rt *runtime, reason string) {
 	span.SetInt(telemetry.AttrIdleMS, now.Sub(activity.lastActive).Milliseconds())
 	span.SetInt(telemetry.AttrPausedCount, int64(activity.paused))
 	span.SetString(telemetry.AttrDisposeReason, reason)
-	rt.cancel(errSettled)
+	rt.cancel(errDisposed)
 	err := s.state.Await(ctx, func(ctx context.Context) error {
 		for _, id := range rt.takePaused() {
 			if err := rt.caller.expire(ctx, id); err != nil {

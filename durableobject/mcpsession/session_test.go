@@ -198,6 +198,34 @@ func TestCheckAndDelete(t *testing.T) {
 	})
 }
 
+// DELETE ends a session whatever is in flight in it; the program goes on, nobody waits for it.
+func TestDeleteWhileBusy(t *testing.T) {
+	in(t, Options{}, func(t *testing.T, w *world) {
+		w.sandbox.set("slow", func(p *program) error {
+			time.Sleep(time.Minute)
+			return p.done("1", false)
+		})
+		u := w.user("a", "o")
+		s := u.connect(t, nil)
+		answered := make(chan *http.Response)
+		go func() {
+			resp, _ := u.post(t, s.ID(), `{"jsonrpc":"2.0","id":9,"method":"tools/call",`+
+				`"params":{"name":"execute","arguments":{"code":"slow"}}}`)
+			answered <- resp
+		}()
+		synctest.Wait()
+		began := time.Now()
+		if resp, body := u.send(t, http.MethodDelete, s.ID(), "", nil); resp.StatusCode != 200 {
+			t.Errorf("DELETE: %d %s", resp.StatusCode, body)
+		}
+		<-answered
+		if d := time.Since(began); d > time.Second {
+			t.Errorf("DELETE took %v", d)
+		}
+		noneLeft(t, w)
+	})
+}
+
 // noneLeft checks that the SDK holds no session.
 func noneLeft(t *testing.T, w *world) {
 	t.Helper()

@@ -32,9 +32,10 @@ func TestKeepaliveAndSupersession(t *testing.T) {
 		id := resp.Header.Get(props.HeaderSessionID)
 		open := func() *http.Response {
 			t.Helper()
+			began := time.Now()
 			resp, err := u.RoundTrip(request(t.Context(), http.MethodGet, id, ""))
-			if err != nil || resp.StatusCode != 200 {
-				t.Fatalf("GET: %v, %v", resp, err)
+			if err != nil || resp.StatusCode != 200 || time.Since(began) > 0 {
+				t.Fatalf("GET: %v, %v after %v", resp, err, time.Since(began))
 			}
 			return resp
 		}
