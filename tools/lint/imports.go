@@ -17,6 +17,7 @@ func layers() map[string][]string {
 		"sandbox":       {"proto", "runtime"},
 		"tools":         {"proto", "runtime", "worker", "durableobject", "router", "sandbox"},
 		"cmd":           {"proto", "runtime", "worker", "durableobject", "router", "sandbox", "tools"},
+		"docs":          {"proto", "runtime", "worker", "durableobject", "router", "sandbox"},
 		"e2e":           {},
 	}
 }
