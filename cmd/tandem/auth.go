@@ -38,6 +38,6 @@ func newAuth(sys system) *cobra.Command {
 	fs.StringVar(&o.PublicURL, "public-url", "", "issuer (default: http:// and where it listens)")
 	fs.StringVar(&o.Audience, "audience", "", "what tokens are for unless a request names it: the MCP endpoint's URL")
 	fs.StringVar(&o.Dir, "state-dir", "", "directory of the signing key, clients and refresh tokens")
-	fs.StringVar(&o.Directory, "directory", "", "users and organizations: sqlite:PATH or postgres://…")
+	addDirectoryFlag(fs, &o.Directory, "users and organizations: sqlite:PATH or postgres://…")
 	return p.command(cmd)
 }

@@ -73,6 +73,7 @@ func addDevFlags(fs *pflag.FlagSet, o *dev.Options) {
 	} {
 		fs.Var(intValue{p.target, 0, 65535}, p.name, p.text)
 	}
+	addDirectoryFlag(fs, &o.Directory, "accounts: sqlite:PATH or postgres://… (default: in the state directory)")
 	fs.StringVar(&o.ReadyFile, "ready-file", "", "JSON file of addresses and pids, there while the stack is ready")
 }
 

@@ -74,6 +74,7 @@ func TestWrongUse(t *testing.T) {
 			[]string{"--log-format", "auto, text, json, color"}},
 		{"ratio", nil, []string{"worker", "--trace-ratio", "0"},
 			[]string{"--trace-ratio", "above 0 and at most 1"}},
+		{"directory", nil, []string{"dev", "--directory", "mysql://x"}, []string{"--directory", "postgres://"}},
 		{"required", nil, []string{"worker"}, []string{"--router is needed"}},
 		{"session too short", []string{"MCP_SESSION_TIMEOUT_MS=99"}, []string{"dev"},
 			[]string{`MCP_SESSION_TIMEOUT_MS is "99"`, "from 100 to 86400000"}},

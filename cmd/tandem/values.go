@@ -1,12 +1,18 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"log/slog"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/spf13/pflag"
+
+	"github.com/tandem-do/tandem/tools/dev"
 )
 
 // envValue is a flag value whose environment variable is written in another way than the flag.
@@ -114,6 +120,38 @@ func (v ratioValue) Set(text string) error {
 		return fmt.Errorf("it must be a number above 0 and at most 1")
 	}
 	*v.target = r
+	return nil
+}
+
+// directoryValue is where users and organizations are. It shows a URL without its password.
+type directoryValue struct{ target *string }
+
+// addDirectoryFlag adds the flag, which the environment may set so that a password needs no place in a command line.
+func addDirectoryFlag(fs *pflag.FlagSet, target *string, usage string) {
+	fs.Var(directoryValue{target}, "directory", usage)
+	fromEnv(fs, "directory", dev.DirectoryVariable)
+}
+
+// String implements pflag.Value.
+func (v directoryValue) String() string {
+	if v.target == nil {
+		return ""
+	}
+	if u, err := url.Parse(*v.target); err == nil {
+		return u.Redacted()
+	}
+	return "(not a URL)"
+}
+
+// Type implements pflag.Value.
+func (v directoryValue) Type() string { return "dsn" }
+
+// Set implements pflag.Value.
+func (v directoryValue) Set(text string) error {
+	if !strings.HasPrefix(text, "sqlite:") && !strings.HasPrefix(text, "postgres://") {
+		return errors.New("it must be sqlite:PATH or postgres://…")
+	}
+	*v.target = text
 	return nil
 }
 

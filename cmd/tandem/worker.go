@@ -44,7 +44,7 @@ func newWorker(sys system) *cobra.Command {
 	fs.StringVar(&router, "router", "", "gRPC target of the router")
 	fs.StringVar(&o.Issuer, "issuer", "", "URL of the OpenID provider")
 	fs.StringVar(&o.Audience, "audience", "", "what tokens must be for (default: the MCP endpoint's URL)")
-	fs.StringVar(&o.Directory, "directory", "", "users and organizations: sqlite:PATH or postgres://…")
+	addDirectoryFlag(fs, &o.Directory, "users and organizations: sqlite:PATH or postgres://…")
 	fs.StringSliceVar(&o.AllowedHosts, "allowed-host", nil, "Host header accepted beside the public URL's; repeatable")
 	fs.StringSliceVar(&o.AllowedOrigins, "allowed-origin", nil, "Origin header accepted beside those hosts'; repeatable")
 	return p.command(cmd)

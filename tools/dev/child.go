@@ -214,7 +214,7 @@ func (c *child) start() (*exec.Cmd, error) {
 	}
 	o := c.sup.options
 	cmd := exec.Command(o.Executable, slices.Concat([]string{c.name}, c.args, c.sup.common)...)
-	cmd.Env = slices.Concat(os.Environ(), o.fake.env)
+	cmd.Env = slices.Concat(os.Environ(), c.env, o.fake.env)
 	cmd.ExtraFiles = append([]*os.File{c.sup.lifeline}, c.files...)
 	cmd.Stdout, cmd.Stderr = c.output, c.output
 	cmd.SysProcAttr = childAttributes()

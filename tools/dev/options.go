@@ -12,6 +12,9 @@ import (
 // DrainTimeout is how long the processes of a stack have to drain before they are killed.
 const DrainTimeout = 10 * time.Second
 
+// DirectoryVariable is the environment variable that tells the children Options.Directory, which may hold a password.
+const DirectoryVariable = "TANDEM_DIRECTORY"
+
 // Options say how a stack runs. Ports are TCP ports on 127.0.0.1, 0 for any free one.
 type Options struct {
 	// Executable is the tandem binary that the children run. Default: the running one.
@@ -23,6 +26,8 @@ type Options struct {
 	// Port is the worker's, DashboardPort the trace store's, AuthPort the authorization server's, OTLPPort
 	// the trace store's for OTLP over gRPC.
 	Port, DashboardPort, AuthPort, OTLPPort int
+	// Directory is where users and organizations are: sqlite:PATH or postgres://… Default: directory.db in StateDir.
+	Directory string
 	// ReadyFile, if set, is written when the stack is ready and whenever it is again: a JSON object, see Ready.
 	ReadyFile string
 	// SessionTimeout, PausedTimeout and ApprovalWindow are those of the MCP application; 0 leaves the object

@@ -27,6 +27,8 @@ type process struct {
 	name string
 	// args are its flags.
 	args []string
+	// env is added to its environment.
+	env []string
 	// files are the listeners it inherits, as descriptors from lifelineFD+1 on.
 	files []*os.File
 	// after are the processes that must be healthy before it is started for the first time.
@@ -62,8 +64,14 @@ func (s *stack) socket(name string) string { return filepath.Join(s.run, name+".
 // mcpURL is the MCP endpoint.
 func (s *stack) mcpURL() string { return s.listeners.worker.url() + "/mcp" }
 
-// directory is the SQL directory of users and organizations.
-func (s *stack) directory() string { return "sqlite:" + filepath.Join(s.state, "directory.db") }
+// directory tells a child where users and organizations are.
+func (s *stack) directory() string {
+	dsn := s.options.Directory
+	if dsn == "" {
+		dsn = "sqlite:" + filepath.Join(s.state, "directory.db")
+	}
+	return DirectoryVariable + "=" + dsn
+}
 
 // fd returns the address of the i-th inherited listener.
 func fd(i int) string { return fmt.Sprintf("fd:%d", lifelineFD+1+i) }
@@ -98,8 +106,9 @@ func (s *stack) auth() process {
 		name: nameAuth, round: 2,
 		args: []string{
 			"--listen", fd(0), "--public-url", l.url(), "--audience", s.mcpURL(),
-			"--state-dir", filepath.Join(s.state, nameAuth), "--directory", s.directory(),
+			"--state-dir", filepath.Join(s.state, nameAuth),
 		},
+		env:    []string{s.directory()},
 		files:  []*os.File{l.file},
 		health: httpHealth(l.url()),
 	}
@@ -134,8 +143,9 @@ func (s *stack) worker() process {
 		name: nameWorker, round: 0, after: []string{nameHost, nameAuth, nameTraces},
 		args: []string{
 			"--listen", fd(0), "--public-url", l.url(), "--issuer", s.listeners.auth.url(),
-			"--directory", s.directory(), "--router", "unix:" + s.socket(nameRouter),
+			"--router", "unix:" + s.socket(nameRouter),
 		},
+		env:    []string{s.directory()},
 		files:  []*os.File{l.file},
 		health: httpHealth(l.url()),
 	}
