@@ -39,7 +39,7 @@ func Serve(ctx context.Context, o Options) error {
 		_ = o.Listener.Close()
 		return fmt.Errorf("start the sandbox: %w", err)
 	}
-	defer p.Close()
+	defer func() { _ = p.Close() }()
 	logProtections(o.Log)
 	s := sidecar.NewServer(sidecar.ServerOptions{Reflection: o.Reflection, Log: o.Log})
 	svc := newService(p, o.Log)

@@ -47,7 +47,9 @@ func (s *service) Execute(stream sandboxpb.SandboxService_ExecuteServer) (err er
 	}
 	ctx, cancel := context.WithCancelCause(stream.Context())
 	defer cancel(nil)
-	r := &receiver{stream: stream, start: make(chan *sandboxpb.Start, 1), program: make(chan *pool.Execution, 1), fail: cancel}
+	r := &receiver{
+		stream: stream, start: make(chan *sandboxpb.Start, 1), program: make(chan *pool.Execution, 1), fail: cancel,
+	}
 	s.receivers.Go(func() { r.run(ctx) })
 	start, err := r.awaitStart(ctx)
 	if err != nil {

@@ -149,7 +149,8 @@ func (p *Pool) await(ctx context.Context, w *waiter) (*child, error) {
 		if ok {
 			p.release(c, false)
 		}
-	case <-w.failed:
+	case failed := <-w.failed:
+		err = failed
 	}
 	return nil, err
 }
@@ -263,13 +264,13 @@ func (p *Pool) spawnOne() bool {
 		p.started(nil, err)
 		return p.backOff()
 	}
-	p.goroutines.Go(func() { p.reap(c) })
 	p.mu.Lock()
 	p.children[c] = struct{}{}
 	if p.closed {
 		c.kill()
 	}
 	p.mu.Unlock()
+	p.goroutines.Go(func() { p.reap(c) })
 	if err := c.awaitReady(); err != nil {
 		c.close()
 		p.started(nil, err)
@@ -322,11 +323,14 @@ func (p *Pool) started(c *child, err error) {
 	case err != nil && len(p.waiting) > 0:
 		p.waiting[0].failed <- err
 		p.waiting = p.waiting[1:]
-	case err == nil && alive: // reap has seen it when it is not
+	case err == nil && alive:
 		p.idle = append(p.idle, c)
 		p.handOutLocked()
 	}
 	p.mu.Unlock()
+	if err == nil && !alive {
+		c.close()
+	}
 	if err != nil {
 		p.o.Log.Error("sandbox child did not start", "err", err)
 	} else if first {

@@ -66,7 +66,8 @@ func verdict(d death, p Program) (sandboxpb.Outcome, string) {
 	case causeWallClock:
 		return sandboxpb.Outcome_OUTCOME_EXCEEDED_WALL_CLOCK, fmt.Sprintf("wall clock limit of %v exceeded", p.WallClock)
 	case causeStopped:
-		return sandboxpb.Outcome_OUTCOME_EXCEEDED_WALL_CLOCK, fmt.Sprintf("the program was paused for more than %v", maxStopped)
+		return sandboxpb.Outcome_OUTCOME_EXCEEDED_WALL_CLOCK,
+			fmt.Sprintf("the program was paused for more than %v", maxStopped)
 	case causeOutput:
 		return sandboxpb.Outcome_OUTCOME_EXCEEDED_OUTPUT,
 			fmt.Sprintf("logs and emitted values are larger than %s", sizeText(p.Limits.ResultBytes))

@@ -3,6 +3,7 @@ package program
 import (
 	"errors"
 	"fmt"
+	"os"
 	"time"
 
 	"github.com/dop251/goja"
@@ -34,6 +35,34 @@ type execution struct {
 type limitReached struct {
 	outcome sandboxpb.Outcome
 	message string
+}
+
+// guarded executes a program and turns a panic into an end. The engine panics by its own faults, and with
+// what ends a program when that happens in code of the program's that Go has called, such as a getter.
+func (e *execution) guarded(code string) (done *frame.Done) {
+	defer func() {
+		r := recover()
+		if r == nil {
+			return
+		}
+		if err, ok := r.(error); ok && endsProgram(err) {
+			done = e.ended(err)
+			return
+		}
+		fmt.Fprintln(os.Stderr, "engine panic:", r)
+		done = &frame.Done{
+			Outcome: sandboxpb.Outcome_OUTCOME_CRASHED,
+			Error:   "the JavaScript engine failed on this program",
+		}
+	}()
+	return e.execute(code)
+}
+
+// endsProgram reports whether err is one that no code of the program's can catch.
+func endsProgram(err error) bool {
+	var interrupted *goja.InterruptedError
+	var overflow *goja.StackOverflowError
+	return errors.As(err, &interrupted) || errors.As(err, &overflow)
 }
 
 // execute runs a program to its end and returns how it ended. It panics only as the engine does.

@@ -96,6 +96,11 @@ func TestOutcomes(t *testing.T) {
 		{"never settles for a reason", "const p = new Promise(() => {}); (async () => { throw new Error('why') })(); await p",
 			"exception: the program waits for a promise that can never settle: no tool call and no timer is left that could settle it; before that, uncaught in a promise: why"},
 
+		{"stack overflow in a getter", "return {get a() { return (function f() { f() })() }}", "exception: RangeError: Maximum call stack size exceeded (line 1:43)"},
+		{"output limit in toJSON", "return {toJSON() { for (;;) console.log('x'.repeat(1e4)) }}", "OUTCOME_EXCEEDED_OUTPUT: logs and emitted values are larger than 1 MiB"},
+		{"output limit in a thrown getter", "throw {get message() { for (;;) console.log('x'.repeat(1e4)) }}", "OUTCOME_EXCEEDED_OUTPUT: logs and emitted values are larger than 1 MiB"},
+		{"engine panic in eval", "return eval('\"\\\\u{10FFFF}\"').length", "OUTCOME_CRASHED: the JavaScript engine failed on this program"},
+
 		{"cyclic", "const a = {}; a.a = a; return a", "exception: result is not serializable: it is cyclic"},
 		{"BigInt", "return {n: [1n]}", `exception: result is not serializable: a BigInt has no JSON (at property "0"), convert it with String() or Number()`},
 		{"deep", "let o = {}; for (let i = 0; i < 5000; i++) o = {o}; return o", "exception: result is not serializable: it is nested more than 1000 levels deep"},
@@ -143,6 +148,7 @@ func TestConsole(t *testing.T) {
 		{"plain values", "console.log('a', 1, true, null, undefined, 2n, Symbol('s'))", []string{"a 1 true null undefined 2n Symbol(s)"}},
 		{"levels", "console.info('i'); console.warn('w'); console.error('e'); console.debug('d')", []string{"i", "[warn] w", "[error] e", "[debug] d"}},
 		{"objects", `console.log({a: 'x', "b-c": [1, 'it\'s', {}], d: {e: {f: {g: {}}}}})`, []string{`{ a: 'x', 'b-c': [ 1, "it's", {} ], d: { e: { f: { g: [Object] } } } }`}},
+
 		{"cyclic", "const a = {}; a.a = a; console.log(a)", []string{"{ a: [Circular] }"}},
 		{"classes", "class P { x = 1 }; console.log(new P(), new Map([['k', 1]]), new Set([1]), new Uint8Array([1, 2]), Object.create(null))", []string{"P { x: 1 } Map(1) { 'k' => 1 } Set(1) { 1 } Uint8Array(2) [ 1, 2 ] [Object: null prototype] {}"}},
 		{"functions and errors", "console.log(() => 1, function f() {}, new TypeError('t'), /a/g, new Date(0), Promise.resolve())", []string{"[Function] [Function: f] TypeError: t /a/g 1970-01-01T00:00:00.000Z Promise {}"}},

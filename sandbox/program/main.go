@@ -1,6 +1,7 @@
 package program
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -8,7 +9,6 @@ import (
 	"runtime/debug"
 	"time"
 
-	sandboxpb "github.com/tandem-do/tandem/proto/sandbox/v1"
 	"github.com/tandem-do/tandem/sandbox/frame"
 )
 
@@ -86,7 +86,7 @@ func (p *process) read(in io.Reader) int {
 	r := frame.NewReader(in, maxFrameBytes)
 	for {
 		m, err := r.Next()
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			return exitOK
 		}
 		if err != nil {
@@ -122,19 +122,8 @@ func (p *process) serve(next *isolate) int {
 func (p *process) runProgram(i *isolate, start *frame.Start) *frame.Done {
 	p.out.begin(start.Limits.ResultBytes)
 	p.watch.begin(start.Limits)
-	done := func() (done *frame.Done) {
-		defer func() {
-			if r := recover(); r != nil {
-				done = &frame.Done{
-					Outcome: sandboxpb.Outcome_OUTCOME_CRASHED,
-					Error:   "the JavaScript engine failed on this program",
-				}
-				fmt.Fprintln(os.Stderr, "engine panic:", r)
-			}
-		}()
-		e := &execution{isolate: i, run: start.Run, limits: start.Limits, inbox: p.inbox, out: p.out}
-		return e.execute(start.Code)
-	}()
+	e := &execution{isolate: i, run: start.Run, limits: start.Limits, inbox: p.inbox, out: p.out}
+	done := e.guarded(start.Code)
 	done.CPU = p.watch.end()
 	return done
 }

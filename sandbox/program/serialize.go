@@ -22,7 +22,7 @@ const maxJSONDepth = 1000
 func (i *isolate) stringify(v goja.Value, maxBytes uint64) ([]byte, error) {
 	s := &serializer{isolate: i, max: maxBytes}
 	var err error
-	if thrown := i.rt.Try(func() { _, err = s.value(nil, "", v) }); thrown != nil {
+	if thrown := i.rt.Try(func() { _, err = s.value("", v) }); thrown != nil {
 		return nil, errors.New(i.describe(thrown.Value()))
 	}
 	if err != nil {
@@ -42,11 +42,11 @@ type serializer struct {
 
 var errTooLarge = &limitReached{outcome: sandboxpb.Outcome_OUTCOME_EXCEEDED_OUTPUT, message: "value is too large"}
 
-// value writes v, the property key of holder, and reports whether it has JSON. Property access may run the
+// value writes v, which is the property key of what is around it, and reports whether it has JSON. Property access may run the
 // program's code and panics with what that throws.
-func (s *serializer) value(holder *goja.Object, key string, v goja.Value) (bool, error) {
+func (s *serializer) value(key string, v goja.Value) (bool, error) {
 	if o, ok := v.(*goja.Object); ok {
-		v = s.prepare(holder, key, o)
+		v = s.prepare(key, o)
 	}
 	if uint64(len(s.out)) > s.max {
 		return false, errTooLarge
@@ -95,7 +95,7 @@ func at(path []*goja.Object, key string) string {
 }
 
 // prepare calls toJSON and unwraps the objects of primitives.
-func (s *serializer) prepare(holder *goja.Object, key string, o *goja.Object) goja.Value {
+func (s *serializer) prepare(key string, o *goja.Object) goja.Value {
 	v := goja.Value(o)
 	if f, ok := goja.AssertFunction(o.Get("toJSON")); ok {
 		r, err := f(o, s.isolate.rt.ToValue(key))
@@ -139,7 +139,7 @@ func (s *serializer) object(o *goja.Object) error {
 			s.out = append(s.out, ',')
 		}
 		s.out = append(appendJSONString(s.out, key), ':')
-		written, err := s.value(o, key, o.Get(key))
+		written, err := s.value(key, o.Get(key))
 		if err != nil {
 			return err
 		}
@@ -168,7 +168,7 @@ func (s *serializer) array(o *goja.Object) error {
 			s.out = append(s.out, ',')
 		}
 		key := strconv.FormatInt(n, 10)
-		written, err := s.value(o, key, o.Get(key))
+		written, err := s.value(key, o.Get(key))
 		if err != nil {
 			return err
 		}

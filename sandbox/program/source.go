@@ -72,8 +72,9 @@ func unfence(code string) string {
 	return strings.Repeat("\n", before) + trimmed[first:last]
 }
 
-var moduleStatement = regexp.MustCompile(`(?m)^[ \t]*(?:export[ \t]+(?:default|const|let|var|function|async|class|type|` +
-	`interface|enum)\b|export[ \t]*[{*]|import[ \t]*(?:[\w*{]+[\w*{}, \t]*from[ \t]*)?["'])`)
+var moduleStatement = regexp.MustCompile(`(?m)^[ \t]*(?:` +
+	`export[ \t]+(?:default|const|let|var|function|async|class|type|interface|enum)\b|` +
+	`export[ \t]*[{*]|import[ \t]*(?:[\w*{]+[\w*{}, \t]*from[ \t]*)?["'])`)
 
 func isModule(code string) bool {
 	return (strings.Contains(code, "export") || strings.Contains(code, "import")) && moduleStatement.MatchString(code)

@@ -1,6 +1,7 @@
 package program
 
 import (
+	"errors"
 	"strings"
 
 	"github.com/dop251/goja"
@@ -72,7 +73,8 @@ func (i *isolate) callTool(path string, argument goja.Value) goja.Value {
 	}
 	json, err := i.stringify(argument, e.limits.ResultBytes)
 	if err != nil {
-		i.throw("TypeError", "arguments of tools.%s are not serializable: %s", path, strings.TrimPrefix(err.Error(), "TypeError: "))
+		i.throw("TypeError", "arguments of tools.%s are not serializable: %s", path,
+			strings.TrimPrefix(err.Error(), "TypeError: "))
 	}
 	promise, resolve, reject := i.rt.NewPromise()
 	e.lastCall++
@@ -98,7 +100,7 @@ func (e *execution) settle(r *frame.Result) error {
 	}
 	v, err := e.isolate.jsonParse(goja.Undefined(), rt.ToValue(string(r.Value)))
 	if err != nil {
-		if _, thrown := err.(*goja.Exception); !thrown {
+		if thrown := (*goja.Exception)(nil); !errors.As(err, &thrown) {
 			return err
 		}
 		err, _ := rt.New(e.isolate.errorClass, rt.ToValue("the tool's result is no valid JSON"))
