@@ -42,7 +42,7 @@ func newSandbox(sys system) *cobra.Command {
 	}
 	fs := cmd.Flags()
 	fs.StringVar(&listen, "listen", "127.0.0.1:8792", "host:port, unix:/path or fd:N")
-	fs.Var(intValue{&processes, 0, 1024}, "processes", "programs at once; 0 is twice the processors, at least 4")
+	fs.Var(intValue{&processes, 0, 1024}, "processes", "programs at once; 0 is four times the processors, at least 16")
 	p.addReflectionFlag(fs)
 	return p.command(cmd)
 }

@@ -11,12 +11,16 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"golang.org/x/sys/unix"
 )
 
 // confined is the body of the process that TestConfined looks at.
 func confined() {
-	_, err := confine()
+	base, err := confine()
 	report := map[string]bool{"confine": err == nil, "filter": filterSystemCalls() == nil}
+	armData(base + 64<<20)
+	_, err = unix.Mmap(-1, 0, 1<<30, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANON)
+	report["take a gigabyte"] = err == nil
 	_, err = os.Open("/etc/passwd")
 	report["open a file"] = err == nil
 	_, err = os.ReadDir("/")
@@ -53,7 +57,7 @@ func TestConfined(t *testing.T) {
 	}
 	want := map[string]bool{
 		"confine": true, "filter": true, "open a file": false, "read a directory": false, "create a file": false,
-		"listen": false, "start a process": false, "signal the parent": false, "open a file elsewhere": false,
+		"listen": false, "start a process": false, "take a gigabyte": false, "signal the parent": false, "open a file elsewhere": false,
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("abilities (-want +got):\n%s", diff)
