@@ -15,7 +15,8 @@ import (
 	"github.com/tandem-do/tandem/runtime/binding"
 )
 
-// Account is a Durable Object: there is one for each account, and its balance is safe on disk before anybody hears of it.
+// Account is a Durable Object: there is one for each account, and its balance is safe on disk before anybody hears of
+// it.
 type Account struct{ state *durableobject.State }
 
 // Withdraw is what Withdraw takes.

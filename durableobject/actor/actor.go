@@ -2,9 +2,7 @@ package actor
 
 import (
 	"context"
-	"errors"
 	"log/slog"
-	"net/http"
 	"sync"
 	"time"
 
@@ -176,9 +174,10 @@ func (a *Actor) Evict(idle time.Duration) (evicted bool, again time.Duration) {
 		a.mu.Unlock()
 		return false, rest
 	}
-	a.reason, a.err = ReasonIdle, ErrNotLive
+	a.breakLocked(ReasonIdle, ErrNotLive)
 	a.mu.Unlock()
-	a.close(ErrNotLive)
+	a.in.Break(ErrNotLive)
+	a.out.Break(ErrNotLive)
 	return true, 0
 }
 
@@ -189,14 +188,15 @@ func (a *Actor) Break(reason BrokenReason, err error) {
 		a.mu.Unlock()
 		return
 	}
-	a.reason, a.err = reason, err
+	a.breakLocked(reason, err)
 	for t := a.running; t != nil; t = t.next {
 		t.cancel(err)
 	}
 	starting := a.starting
 	a.starting = nil
 	a.mu.Unlock()
-	a.close(err)
+	a.in.Break(err)
+	a.out.Break(err)
 	for _, start := range starting {
 		start() // it finds its context ended
 	}
@@ -205,11 +205,11 @@ func (a *Actor) Break(reason BrokenReason, err error) {
 	}
 }
 
-// close shuts what the actor's code could still reach.
-func (a *Actor) close(err error) {
+// breakLocked notes why the actor takes no more events. Its storage is closed in the same step: whoever sees the reason
+// may open it anew.
+func (a *Actor) breakLocked(reason BrokenReason, err error) {
 	a.storage.Close()
-	a.in.Break(err)
-	a.out.Break(err)
+	a.reason, a.err = reason, err
 }
 
 // queued is called when code waits for a turn.
@@ -294,97 +294,4 @@ func (a *Actor) endTurn() {
 	for _, start := range starting {
 		start()
 	}
-}
-
-// Fetch handles a request. Errors are *sidecar.Error, or ErrNotLive.
-func (a *Actor) Fetch(ctx context.Context, props []byte, w http.ResponseWriter, r *http.Request) error {
-	body, err := readSmall(r.Body, r.ContentLength)
-	if err != nil {
-		return &sidecar.Error{Reason: sidecar.ReasonDisconnected, Message: "Network connection lost.", Cause: err}
-	}
-	out := &responseWriter{actor: a, w: w}
-	err = a.run(ctx, props, func(t *turn) error {
-		r = r.WithContext(t)
-		r.Body = &gatedBody{ReadCloser: body, actor: a, ctx: t}
-		out.ctx = t
-		return a.instance.Fetch(t, out, r)
-	})
-	if err != nil {
-		return err
-	}
-	return out.finish()
-}
-
-// Call runs a method. Errors are *sidecar.Error, or ErrNotLive.
-func (a *Actor) Call(ctx context.Context, props []byte, method string, args []byte) (value []byte, err error) {
-	err = a.run(ctx, props, func(t *turn) error {
-		var err error
-		value, err = a.instance.Call(t, method, args)
-		return err
-	})
-	if err != nil {
-		return nil, err
-	}
-	return value, nil
-}
-
-// run runs one event and lets its outcome leave when the writes before it are on disk. It is, with leave, the only way
-// out of the object.
-func (a *Actor) run(ctx context.Context, props []byte, fn func(*turn) error) error {
-	t := &turn{actor: a, props: props}
-	if err := a.enlist(ctx, t); err != nil {
-		return ErrNotLive
-	}
-	defer a.delist(t)
-	if err := a.take(t); err != nil {
-		return refused(t, err)
-	}
-	if a.shared.Hooks.Queued != nil {
-		a.shared.Hooks.Queued(t)
-	}
-	err := a.protect(func() error {
-		if err := a.create(t); err != nil {
-			return err
-		}
-		return fn(t)
-	})
-	a.end(t)
-	if gated := a.out.Wait(t); gated != nil {
-		if t.Err() == nil {
-			a.Break(ReasonOutputGate, gated) // before the caller learns of it, whose next event needs a new actor
-		}
-		return refused(t, gated)
-	}
-	if err == nil {
-		return nil
-	}
-	if errors.Is(err, storage.ErrBroken) {
-		a.Break(ReasonOutputGate, gate.CommitFailed(err))
-	}
-	if broken := a.failure(); broken != nil {
-		return refused(t, broken)
-	}
-	return outward(t, err)
-}
-
-// create makes the instance if there is none yet. It is a critical section, so that other events wait until it is
-// there even if making it takes more than one turn.
-func (a *Actor) create(t *turn) error {
-	if a.instance != nil {
-		return nil
-	}
-	var instance Instance
-	err := a.section(t, func(ctx context.Context) error {
-		var err error
-		if instance, err = a.class.New(ctx, &a.state); err == nil && instance == nil {
-			err = errors.New("class made no instance")
-		}
-		return err
-	})
-	if err != nil {
-		a.Break(ReasonConstructor, gate.Reset(err))
-		return err
-	}
-	a.instance = instance
-	return nil
 }

@@ -29,7 +29,7 @@ func (a *Actor) Alarm(ctx context.Context, due storage.DueAlarm) (alarm.Outcome,
 		return err
 	})
 	switch {
-	case errors.Is(err, ErrNotLive):
+	case err == ErrNotLive: //nolint:errorlint // a class's error may wrap it
 		return alarm.Internal, err
 	case err == nil && stale:
 		return alarm.Stale, nil

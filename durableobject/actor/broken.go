@@ -59,9 +59,10 @@ func (r BrokenReason) String() string {
 }
 
 var (
-	// ErrNotLive is returned by Actor's Fetch, Call and Alarm when the actor was broken or evicted before the event
-	// arrived: the event did not run, and belongs to a new actor.
-	ErrNotLive = errors.New("actor is not live")
+	// ErrNotLive is returned, as it is, by Actor's Fetch, Call and Alarm when the actor was broken or evicted before
+	// the event arrived: the event did not run, and belongs to a new actor. Compare it with ==: a class's error may
+	// wrap it. Code that uses the State of an evicted object gets it too.
+	ErrNotLive = errors.New("the Durable Object's instance was evicted")
 	// ErrNoTurn is returned by what needs a turn when ctx does not belong to one that is held: code in Await or
 	// WaitUntil, on a goroutine of its own, or with a context from outside a critical section.
 	ErrNoTurn = errors.New("object used outside its turn: use State.Enter, and the context that it hands over")
@@ -128,8 +129,13 @@ func outward(ctx context.Context, err error) *sidecar.Error {
 // callers, and else it is the end of the event's context.
 func refused(ctx context.Context, err error) *sidecar.Error {
 	var known *sidecar.Error
-	if !errors.As(err, &known) && ctx.Err() != nil {
+	switch {
+	case errors.As(err, &known):
+		return known
+	case ctx.Err() != nil:
 		err = ctx.Err() // and not its cause, which may be anything
+	case errors.Is(err, ErrNotLive):
+		return &sidecar.Error{Reason: sidecar.ReasonBroken, Message: err.Error(), Reset: true, Cause: err}
 	}
 	return sidecar.FromError(err)
 }

@@ -422,3 +422,35 @@ func TestWaitUntil(t *testing.T) {
 		}
 	})
 }
+
+// A class's error may wrap ErrNotLive, as when it used another object's State: its event did run, and must not run
+// again.
+func TestEventWhoseErrorIsNotLive(t *testing.T) {
+	t.Parallel()
+	ran := 0
+	var leaked *State
+	h := handler{
+		"leak": func(_ context.Context, o *object, _ string) (string, error) {
+			leaked = o.state
+			return "", nil
+		},
+		"use": func(ctx context.Context, o *object, _ string) (string, error) {
+			ran++
+			if _, err := leaked.Namespace(testNamespace).GetByName("x").Call(ctx, "leak", nil); err == nil {
+				return "", errors.New("the stub of an evicted object worked")
+			}
+			return "", fmt.Errorf("enter: %w", leaked.Enter(ctx, func(context.Context) error { return nil }))
+		},
+	}
+	bubble(t, h, func(t *testing.T, w *world) {
+		w.call("leak")
+		if evicted, _ := w.named("o").Evict(0); !evicted {
+			t.Fatal("not evicted")
+		}
+		_, err := w.call("use")
+		wantError(t, err, "enter: the Durable Object's instance was evicted", "remote")
+		if ran != 1 {
+			t.Errorf("the event ran %d times", ran)
+		}
+	})
+}

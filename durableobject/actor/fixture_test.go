@@ -202,7 +202,7 @@ func (w *world) named(name string) *Actor {
 func (w *world) Call(ctx context.Context, t sidecar.Target, method string, args []byte) ([]byte, error) {
 	for {
 		v, err := w.actor(t.ID, t.Name, t.HasName).Call(ctx, t.Props, method, args)
-		if !errors.Is(err, ErrNotLive) {
+		if err != ErrNotLive { //nolint:errorlint // see ErrNotLive
 			return v, err
 		}
 	}

@@ -38,6 +38,41 @@
 // later. Code that had begun before still gets turns from Reenter, together with the error, so that even the
 // last steps of a broken object never run two at a time.
 //
+// # Why two gates
+//
+// Neither is a lock around the object; each keeps one promise, and together they let code be written as if it ran alone
+// and as if the disk took no time:
+//
+//   - The input gate: between two statements of a turn nothing else has happened to the object. So a read-modify-write
+//     needs no lock and no retry.
+//   - The output gate: nobody outside ever knows more than the disk. So code need not wait for its own writes: a turn
+//     goes on, and ends, while they are under way, and only the word that it sends out waits. That is what lets the
+//     writes of many turns share one sync of the disk, and makes a busy object as fast as many idle ones.
+//
+// # How an owner uses them
+//
+// An event, in the order in which package actor does it:
+//
+//	if err := in.Enter(ctx, nil); err != nil {
+//		return err              // never began: overloaded, broken or no longer wanted
+//	}
+//	… the event's code …
+//	out.Lock(flush())           // before Leave: who runs next may read what is not on disk
+//	in.Leave()
+//	if err := out.Wait(ctx); err != nil {
+//		return err              // the code ran, but nobody may be told what it said
+//	}
+//	return reply
+//
+// A wait for something outside the object, in the middle of that code, is the same in small: Lock, Leave, Wait for the
+// output gate, then the wait itself, then Reenter. A critical section surrounds any number of such waits with Begin and
+// End, and whatever is begun within hands its section to Enter and Reenter.
+//
+// # What it costs
+//
+// A turn that nobody contends for is two short critical regions of one mutex, and no allocation. A waiter costs one
+// small struct and one channel. An open output gate costs one look at a pointer. Idle gates hold nothing.
+//
 // # What this package is not
 //
 // It knows no storage, no contexts of events and no telemetry. It starts no goroutine: a turn is taken on the

@@ -29,6 +29,17 @@ func (h *Hooks) wait(ctx context.Context) func(error) {
 }
 
 // InputGate hands out the turns of one object. Its zero value is open and ready for use; it must not be copied.
+//
+// What holds whenever mu is free:
+//
+//   - at most one caller holds the turn, and held says whether one does;
+//   - a waiter is in the queue of the innermost section, outwards from its own, that was open when it came;
+//   - if the turn is free, the queue that may have it is empty: somebody who could run never waits;
+//   - the open sections form one chain, from section outwards by parent, since only the holder of a turn within the
+//     innermost one can open another or close it;
+//   - a broken gate has no open section, and nobody waits at it who has not begun.
+//
+// The last two do not hold for the moment in which breakUnless tells the owner.
 type InputGate struct {
 	// Hooks are set before first use.
 	Hooks Hooks
@@ -49,7 +60,14 @@ type InputGate struct {
 	broken error
 }
 
-// waiter is one caller that waits for a turn. It is in exactly one queue until it is granted its turn or fails.
+// waiter is one caller that waits for a turn. Whoever takes it out of its queue, under mu, decides how its wait ends:
+//
+//	            grantLocked ──► the turn is its own
+//	queued ──── releaseLocked ► it fails: the gate is broken (if it has not begun)
+//	            await ────────► it gives up: its context has ended (likewise)
+//
+// Only the first two settle it. So a waiter that finds itself out of the queue when its context ends has been settled,
+// and must see to what it was given.
 type waiter struct {
 	// prev and next link the queue.
 	prev, next *waiter
@@ -135,10 +153,9 @@ func (g *InputGate) Reenter(ctx context.Context, s *CriticalSection) error {
 
 	done := g.Hooks.wait(ctx)
 	<-w.settled
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	done(g.broken)
-	return g.broken
+	err := g.Broken()
+	done(err)
+	return err
 }
 
 // Leave ends the caller's turn, whether to wait or for good.
@@ -151,9 +168,13 @@ func (g *InputGate) Leave() {
 // Break breaks the gate for ever. The first reason stays.
 func (g *InputGate) Break(err error) { g.breakUnless(nil, err) }
 
-// breakUnless breaks the gate, unless it is broken already or s is a section that is over. From the first step on nobody
-// new gets in; the owner is told next, and the waiters last, so that whoever learns of the error finds an owner who
-// knows.
+// breakUnless breaks the gate, unless it is broken already or s is a section that is over. The order matters:
+//
+//  1. from here on nobody new gets in;
+//  2. the owner is told, who makes a new object for the events that come from here on;
+//  3. the waiters are told. Whoever tries again now finds the owner's new object, and not this one's error once more.
+//
+// A section may be open for exactly its time: it is over or it breaks the gate, under one mutex, never both.
 func (g *InputGate) breakUnless(s *CriticalSection, err error) {
 	g.mu.Lock()
 	if g.broken != nil || (s != nil && s.closed) {
@@ -171,7 +192,8 @@ func (g *InputGate) breakUnless(s *CriticalSection, err error) {
 }
 
 // releaseLocked closes all sections, fails all waiters that have not begun with err, and lines the others up for
-// their last turns, those of inner sections first.
+// their last turns, those of inner sections first. These may wait for nothing but each other now: whoever is within a
+// section that was closed counts as outside it, so that no code hangs on a section whose end never comes.
 func (g *InputGate) releaseLocked(err error) {
 	var all queue
 	for s := g.section; s != nil; s = s.parent {
@@ -216,7 +238,9 @@ func (g *InputGate) maxWaiting() int {
 	return DefaultMaxWaiting
 }
 
-// queueOf returns the queue for code within s: that of the nearest section, outwards from s, that is still open.
+// queueOf returns the queue for code within s: that of the nearest section, outwards from s, that is still open. Code
+// outlives its section where it was started within and not waited for; it is then no more special than the code around
+// the section.
 func (g *InputGate) queueOf(s *CriticalSection) *queue {
 	for s != nil && s.closed {
 		s = s.parent
@@ -227,7 +251,8 @@ func (g *InputGate) queueOf(s *CriticalSection) *queue {
 	return &s.queue
 }
 
-// turnQueue returns the only queue that gets turns at present.
+// turnQueue returns the only queue that gets turns at present. All that a critical section does to others is here: the
+// waiters in the outer queues are not looked at.
 func (g *InputGate) turnQueue() *queue {
 	if g.section != nil {
 		return &g.section.queue
@@ -254,7 +279,9 @@ func (g *InputGate) passLocked() {
 	g.grantLocked()
 }
 
-// grantLocked hands the free turn to whoever is first in the queue that may have it, if anybody is.
+// grantLocked hands the free turn to whoever is first in the queue that may have it, if anybody is. It passes the turn
+// on directly, rather than leaving it free for all who wake up, so that the order of the queue is the order of the
+// turns.
 func (g *InputGate) grantLocked() {
 	q := g.turnQueue()
 	w := q.first

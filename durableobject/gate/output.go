@@ -21,6 +21,14 @@ type Commit interface {
 
 // OutputGate holds back what leaves one object until the writes before it are durable. Its zero value is open and
 // ready for use; it must not be copied.
+//
+//	turns     ─ w1 ─┐        ─ w2 ─┐       ─ r3 ─┐        w: wrote, r: only read
+//	commits         └── c1 ──────┬─┼── c2 ───────┼─┬──
+//	replies                      1 └ ─ ─ ─ ─ ─ ─ ┼ 2
+//	                                             └ ─ 3    3 read what w2 wrote, and so waits for c2
+//
+// A reply waits for the commits that were under way when its turn ended, whoever made them: its turn may have read what
+// they write. It does not wait for commits of turns after its own, however many there are.
 type OutputGate struct {
 	// Hooks are set before first use.
 	Hooks Hooks
@@ -80,7 +88,8 @@ func (g *OutputGate) waitFor(ctx context.Context, c Commit, since time.Time) err
 }
 
 // settle draws the consequence of c, which is over: the gate breaks, or it opens unless another commit has locked it
-// since. It returns what whoever waited for c is told.
+// since. It returns what whoever waited for c is told. That is an error where the gate broke meanwhile, even if c
+// itself went well: the word that would go out is that of an object which is gone.
 func (g *OutputGate) settle(c Commit) error {
 	if err := c.Err(); err != nil {
 		return g.Break(CommitFailed(err))

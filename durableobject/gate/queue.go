@@ -3,6 +3,9 @@ package gate
 // queue is a list of waiters, first come first served. It is linked through the waiters themselves, so that one
 // that gives up leaves from the middle at no cost, and an idle object's queue is two nil pointers. The gate's mu
 // guards it.
+//
+// A slice or a channel would not do: cancelled waiters would have to stay in it until their turn came, and count
+// against the limit.
 type queue struct {
 	first, last *waiter
 }

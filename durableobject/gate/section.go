@@ -11,6 +11,17 @@ const (
 
 // CriticalSection is a time during which an input gate admits only code that runs within it. It is made by Begin and
 // over after End, Fail, or the breaking of its gate, whichever is first.
+//
+// Sections form a stack, each with a queue of its own; only the top one's is served:
+//
+//	gate.section ──► s2  queue: x, y    gets turns
+//	                 │ parent
+//	                 s1  queue: a       waits for the end of s2
+//	                 │ parent
+//	                 root queue: b, c   wait for the end of s1
+//
+// Within a section there may be several pieces of code, as when its function has started goroutines that come back with
+// Enter: they take turns like events do outside. One of them may open the next section, which holds up the others.
 type CriticalSection struct {
 	// gate is what it closes.
 	gate *InputGate
@@ -52,8 +63,8 @@ func (g *InputGate) Begin() (*CriticalSection, error) {
 }
 
 // End closes the section. The caller holds the turn within it, and keeps it: from here on it is a turn of the
-// section around it, whose waiters come after those that still wait within this one. After the gate broke, End does
-// nothing.
+// section around it, whose waiters come after those that still wait within this one: they were begun earlier, by code
+// that the others had to wait for anyway. After the gate broke, End does nothing.
 func (s *CriticalSection) End() {
 	g := s.gate
 	g.mu.Lock()
@@ -79,7 +90,8 @@ func (s *CriticalSection) Fail(err error) error {
 	return reset
 }
 
-// expire breaks the gate, on the timer's goroutine, unless the section was closed in time.
+// expire breaks the gate, on the timer's goroutine, unless the section was closed in time. The section's code may hold
+// the turn at that moment, or wait outside it; either way it runs on, and finds the gate broken at its next step.
 func (s *CriticalSection) expire() { s.gate.breakUnless(s, errSectionTimeout()) }
 
 // closeLocked marks the section as over. Its waiters are the caller's to move.

@@ -28,8 +28,8 @@ func benchStack(b *testing.B, fs vfs.FS, dir string) *stack {
 	return s
 }
 
-// BenchmarkIncrement is a get and a put of a counter through Host.Call, durable on the machine's disk, on one hot object
-// and on a thousand.
+// BenchmarkIncrement is a get and a put of a counter through Host.Call, durable on the machine's disk, on one hot
+// object and on a thousand.
 func BenchmarkIncrement(b *testing.B) {
 	args, err := v8value.MarshalArguments(1)
 	if err != nil {

@@ -46,8 +46,8 @@ func (a *acknowledged) snapshot() map[string]int {
 }
 
 // The promise of the output gate, at the host's door: whatever left the host before a crash is on the disk after it.
-// Callers count objects up, also through other objects, by reads, and with aborts in between; at random moments the disk
-// is cloned as a crash would leave it, and every count that a caller has seen must be there.
+// Callers count objects up, also through other objects, by reads, and with aborts in between; at random moments the
+// disk is cloned as a crash would leave it, and every count that a caller has seen must be there.
 func TestCrash(t *testing.T) {
 	t.Parallel()
 	seed := uint64(time.Now().UnixNano())

@@ -112,6 +112,9 @@ func (h *Host) deliverAlarm(ctx context.Context, due storage.DueAlarm) alarm.Out
 		outcome, err = a.Alarm(ctx, due)
 		return err
 	})
+	if err != nil && h.draining.Load() && outcome == alarm.Internal {
+		outcome = alarm.Interrupted
+	}
 	if outcome == alarm.NoHandler {
 		h.log.Warn("Attempted to run a scheduled alarm without a handler, did you remember to export an alarm() function?",
 			"namespace", due.Namespace, "object_id", due.ID.String())
@@ -130,7 +133,7 @@ func (h *Host) deliver(c *class, o target, event func(*actor.Actor) error) error
 		if err != nil {
 			return err
 		}
-		if err = event(a); !errors.Is(err, actor.ErrNotLive) {
+		if err = event(a); err != actor.ErrNotLive { //nolint:errorlint // a class's error may wrap it
 			return err
 		}
 	}

@@ -5,8 +5,8 @@ import (
 	"sync/atomic"
 )
 
-// gauge counts what runs, and says when the last of it has ended. Unlike a sync.WaitGroup it may be entered while somebody
-// waits, and costs no more than an atomic addition.
+// gauge counts what runs, and says when the last of it has ended. Unlike a sync.WaitGroup it may be entered while
+// somebody waits, and costs no more than an atomic addition.
 type gauge struct {
 	n atomic.Int64
 	// watched is true while somebody waits, or may.

@@ -11,8 +11,8 @@ import (
 	"github.com/tandem-do/tandem/proto/sidecar"
 )
 
-// local delivers calls between objects of one host, without a wire. Epochs play no part in it: what is here is here. Nor
-// does draining: an object that finishes its event may need another one for that.
+// local delivers calls between objects of one host, without a wire. Epochs play no part in it: what is here is here.
+// Nor does draining: an object that finishes its event may need another one for that.
 type local struct{ host *Host }
 
 var _ sidecar.Caller = local{}
@@ -42,6 +42,9 @@ func (l local) Fetch(ctx context.Context, t sidecar.Target, r *http.Request) (*h
 	c, err := l.host.class(t.Namespace)
 	if err != nil {
 		return nil, err
+	}
+	if r.URL == nil {
+		return nil, &sidecar.Error{Reason: sidecar.ReasonInvalid, Name: "TypeError", Message: "The request has no URL."}
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	in := r.Clone(ctx)

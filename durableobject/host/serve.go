@@ -44,8 +44,8 @@ func Serve(ctx context.Context, o Options) (err error) {
 	return h.Serve(ctx, o.Listener, o.Reflection)
 }
 
-// Serve joins the router and takes calls on l until ctx ends, then drains and closes the host. Health says SERVING once it
-// has joined.
+// Serve joins the router and takes calls on l until ctx ends, then drains and closes the host. Health says SERVING
+// once it has joined.
 func (h *Host) Serve(ctx context.Context, l net.Listener, reflection bool) error {
 	server := sidecar.NewServer(sidecar.ServerOptions{Reflection: reflection, Log: h.log})
 	server.Health.SetServingStatus("", healthpb.HealthCheckResponse_NOT_SERVING)
