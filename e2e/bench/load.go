@@ -19,6 +19,7 @@ type result struct {
 	perSecond float64
 	p50, p99  time.Duration
 	cpu       time.Duration // of the server's processes, per request
+	peak      int64         // resident bytes of the server's processes, so far
 }
 
 // newHTTPClient returns a client that keeps a connection for each worker.

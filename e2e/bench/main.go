@@ -17,6 +17,12 @@ type settings struct {
 	rounds   int
 	duration time.Duration
 	sessions int
+	objects  int
+	// only names the workloads of the objects benchmark, by a part of their names; alone leaves workerd out.
+	only  string
+	alone bool
+	// profiles is a directory for sockets of net/http/pprof.
+	profiles string
 }
 
 func main() {
@@ -37,6 +43,10 @@ func command() *cobra.Command {
 	root.PersistentFlags().IntVar(&s.rounds, "rounds", 3, "alternating rounds of each server, 1 to 20")
 	root.PersistentFlags().DurationVar(&s.duration, "duration", 5*time.Second, "length of a round")
 	root.PersistentFlags().IntVar(&s.sessions, "sessions", 10_000, "idle sessions of the sessions benchmark")
+	root.PersistentFlags().IntVar(&s.objects, "objects", 1_000_000, "objects on disk of the open benchmark")
+	root.PersistentFlags().StringVar(&s.only, "only", "", "objects: only workloads with this in their name, such as @256")
+	root.PersistentFlags().BoolVar(&s.alone, "alone", false, "objects: leave workerd out")
+	root.PersistentFlags().StringVar(&s.profiles, "profiles", "", "objects: directory for sockets of net/http/pprof")
 	root.PersistentPreRunE = func(*cobra.Command, []string) error {
 		if s.clients < 1 || s.clients > 1024 || s.rounds < 1 || s.rounds > 20 || s.sessions < 1 {
 			return fmt.Errorf("--clients 1..1024, --rounds 1..20, --sessions from 1")
@@ -48,6 +58,8 @@ func command() *cobra.Command {
 			RunE: func(c *cobra.Command, _ []string) error { return benchMCP(c.Context(), s) }},
 		{Use: "sessions", Short: "Memory of idle sessions, and waking each",
 			RunE: func(c *cobra.Command, _ []string) error { return benchSessions(c.Context(), s) }},
+		{Use: "objects", Short: "Durable Objects in Go beside workerd",
+			RunE: func(c *cobra.Command, _ []string) error { return benchObjects(c.Context(), s) }},
 		{Use: "start", Short: "Time until tandem dev is ready",
 			RunE: func(c *cobra.Command, _ []string) error { return benchStart(c.Context(), s) }},
 		{Use: "bare-server", Short: "Run the bare go-sdk server (started by mcp)", Hidden: true,

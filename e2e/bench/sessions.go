@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -12,7 +13,7 @@ import (
 func benchSessions(ctx context.Context, s settings) error {
 	return attempt(ctx, func(t *steps) error {
 		const timeout = 20 * time.Second
-		stack := startStack(t, "0", fmt.Sprintf("MCP_SESSION_TIMEOUT_MS=%d", timeout.Milliseconds()))
+		stack := startStack(t, "0.0001", fmt.Sprintf("MCP_SESSION_TIMEOUT_MS=%d", timeout.Milliseconds()))
 		ready := stack.MustReady(t)
 		host, token := ready.PIDs["durableobject"], stack.NewIdentity(t).Token
 		client := newHTTPClient(s.clients)
@@ -80,31 +81,31 @@ func wake(s settings, like mcpClient, ids []string) error {
 
 // each calls f for 0 … n-1, by as many workers as there are clients, and stops at the first error.
 func each(s settings, n int, f func(i int) error) (time.Duration, error) {
-	work := make(chan int)
-	errs := make(chan error, s.clients)
+	return eachWorker(s.clients, n, func(_, i int) error { return f(i) })
+}
+
+// eachWorker calls f for 0 … n-1 from this many workers, and stops at the first error.
+func eachWorker(workers, n int, f func(worker, i int) error) (time.Duration, error) {
+	var next atomic.Int64
+	var failure atomic.Pointer[error]
 	began := time.Now()
 	var wg sync.WaitGroup
-	for range s.clients {
+	for w := range workers {
 		wg.Go(func() {
-			for i := range work {
-				if err := f(i); err != nil {
-					errs <- err
+			for failure.Load() == nil {
+				i := int(next.Add(1) - 1)
+				if i >= n {
 					return
+				}
+				if err := f(w, i); err != nil {
+					failure.CompareAndSwap(nil, &err)
 				}
 			}
 		})
 	}
-	var err error
-	for i := 0; i < n && err == nil; i++ {
-		select {
-		case work <- i:
-		case err = <-errs:
-		}
-	}
-	close(work)
 	wg.Wait()
-	if err == nil && len(errs) > 0 {
-		err = <-errs
+	if err := failure.Load(); err != nil {
+		return 0, *err
 	}
-	return time.Since(began), err
+	return time.Since(began), nil
 }

@@ -52,7 +52,7 @@ func attempt(ctx context.Context, f func(t *steps) error) (err error) {
 	return f(t)
 }
 
-// startStack builds and starts a stack whose spans are not sampled unless ratio says so.
+// startStack builds and starts a stack that records this share of the traces.
 func startStack(t *steps, ratio string, env ...string) *harness.Stack {
 	binary, err := harness.Build(t.ctx, t.TempDir())
 	if err != nil {

@@ -1,0 +1,149 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"text/tabwriter"
+	"time"
+)
+
+// objectServer is one of the two whose objects are compared.
+type objectServer struct {
+	name    string
+	address string
+	pids    []int
+	peak    int64
+}
+
+// objectWorkload is one kind of request.
+type objectWorkload struct {
+	name    string
+	clients int
+	// names is how many objects take the requests in turn; zero means a new object for each.
+	names         int
+	method        string
+	before, after string // of the object's name in the path
+}
+
+func objectWorkloads() []objectWorkload {
+	var all []objectWorkload
+	for _, clients := range []int{32, 256} {
+		all = append(all,
+			objectWorkload{"get + put, one object", clients, 1, "POST", "/counter/", "/increment"},
+			objectWorkload{"get + put, 1,000 objects", clients, 1000, "POST", "/counter/", "/increment"},
+			objectWorkload{"in memory, one object", clients, 1, "GET", "/ping/", ""})
+	}
+	return append(all,
+		objectWorkload{"first request, in memory", 32, 0, "GET", "/ping/", ""},
+		objectWorkload{"first request, get + put", 32, 0, "POST", "/counter/", "/increment"})
+}
+
+// benchObjects alternates rounds of the Go counter and of the same one on workerd, and prints the medians.
+func benchObjects(ctx context.Context, s settings) error {
+	return attempt(ctx, func(t *steps) error {
+		binaries, err := buildCounter(t)
+		if err != nil {
+			return err
+		}
+		counter, err := startCounter(t, counterOptions{binaries: binaries, profiles: s.profiles})
+		if err != nil {
+			return err
+		}
+		servers := []*objectServer{{name: "tandem", address: counter.address, pids: counter.pids()}}
+		if !s.alone {
+			address, pid, err := startWorkerd(t)
+			if err != nil {
+				return err
+			}
+			servers = append(servers, &objectServer{name: "workerd", address: address, pids: []int{pid}})
+		}
+		table := tabwriter.NewWriter(os.Stdout, 0, 0, 1, ' ', tabwriter.Debug)
+		fmt.Fprintln(table, "workload\tconnections\tserver\treq/s\tratio\tp50\tp99\tCPU a request")
+		for _, w := range objectWorkloads() {
+			if !strings.Contains(fmt.Sprintf("%s @%d", w.name, w.clients), s.only) {
+				continue
+			}
+			if err := compareObjects(ctx, s, w, servers, table); err != nil {
+				return fmt.Errorf("%s: %w", w.name, err)
+			}
+			table.Flush() //nolint:errcheck // standard output
+		}
+		for _, srv := range servers {
+			fmt.Printf("peak resident memory of %s: %.0f MiB\n", srv.name, mib(srv.peak))
+		}
+		return nil
+	})
+}
+
+func compareObjects(ctx context.Context, s settings, w objectWorkload, servers []*objectServer, out *tabwriter.Writer,
+) error {
+	rounds := make([][]result, len(servers))
+	for n := range s.rounds {
+		for i, srv := range servers {
+			r, err := objectRound(ctx, s, w, srv, n)
+			if err != nil {
+				return fmt.Errorf("%s: %w", srv.name, err)
+			}
+			rounds[i] = append(rounds[i], r)
+		}
+	}
+	base := median(rounds[len(rounds)-1]).perSecond
+	for i, srv := range servers {
+		m, ratio := median(rounds[i]), "-"
+		if len(servers) > 1 && i == 0 {
+			ratio = fmt.Sprintf("%.1f", m.perSecond/base)
+		}
+		fmt.Fprintf(out, "%s\t%d\t%s\t%.0f\t%s\t%s\t%s\t%s\n", w.name, w.clients, srv.name, m.perSecond, ratio,
+			m.p50.Round(10*time.Microsecond), m.p99.Round(10*time.Microsecond), m.cpu.Round(time.Microsecond))
+	}
+	return nil
+}
+
+// objectRound makes each object live, and then the load.
+func objectRound(ctx context.Context, s settings, w objectWorkload, srv *objectServer, n int) (result, error) {
+	s.clients = w.clients
+	wires, stop, err := dialWires(srv.address, w.clients)
+	if err != nil {
+		return result{}, err
+	}
+	defer stop()
+	prefix := fmt.Sprintf("%s%d-%d-", w.before, w.clients, w.names)
+	if w.names == 0 {
+		prefix += strconv.Itoa(n) + "-"
+	}
+	paths := make([]string, w.names)
+	for i := range paths {
+		paths[i] = prefix + strconv.Itoa(i) + w.after
+	}
+	var next atomic.Int64
+	call := func(worker int) error {
+		i := int(next.Add(1) - 1)
+		path := ""
+		if w.names == 0 {
+			path = prefix + strconv.Itoa(i) + w.after
+		} else {
+			path = paths[i%w.names]
+		}
+		body, err := wires[worker].do(w.method, path)
+		if err == nil && (len(body) == 0 || body[0] < '1' || body[0] > '9') {
+			err = fmt.Errorf("%s: not a count: %q", path, body)
+		}
+		return err
+	}
+	if w.names > 0 {
+		if _, err := eachWorker(w.clients, w.names, func(worker, _ int) error { return call(worker) }); err != nil {
+			return result{}, err
+		}
+	}
+	r, err := runLoad(ctx, s, srv.pids, call)
+	for _, pid := range srv.pids {
+		peak := peakBytes(pid)
+		r.peak += peak
+	}
+	srv.peak = max(srv.peak, r.peak)
+	return r, err
+}
