@@ -118,7 +118,7 @@ func (s *stack) host() process {
 	p := s.overSocket(process{
 		name: nameHost, round: 1, after: []string{nameRouter, nameSandbox},
 		args: []string{
-			"--address", "unix:" + s.socket(nameHost), "--state-dir", filepath.Join(s.state, "objects"),
+			"--address", "unix:" + s.socket(nameHost), "--state-dir", ObjectsDir(s.state),
 			"--router", "unix:" + s.socket(nameRouter), "--sandbox", "unix:" + s.socket(nameSandbox),
 		},
 	})

@@ -62,7 +62,7 @@ func fences() []fence {
 		{"github.com/modelcontextprotocol/go-sdk", []string{
 			"worker/mcp", "worker/auth", "durableobject/mcpsession", "e2e",
 		}},
-		{"github.com/ncruces/go-sqlite3", []string{"worker/directory", "tools/idp"}},
+		{"github.com/ncruces/go-sqlite3", []string{"worker/directory", "tools/idp", "tools/wranglerstate"}},
 		{"github.com/jackc/pgx", []string{"worker/directory"}},
 		{"github.com/spf13/cobra", []string{"cmd", "e2e/bench"}},
 	}
