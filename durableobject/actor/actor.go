@@ -144,13 +144,6 @@ func (a *Actor) Reason() BrokenReason {
 	return a.reason
 }
 
-// Active returns how many events and how much background work are under way or wait.
-func (a *Actor) Active() int {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return a.active
-}
-
 // Evict ends the actor if it has had nothing to do for at least idle. Otherwise it says after what time to ask again.
 func (a *Actor) Evict(idle time.Duration) (evicted bool, again time.Duration) {
 	settled := true // an unconfirmed write may be under way still

@@ -219,6 +219,25 @@ func TestConstructor(t *testing.T) {
 	})
 }
 
+// The instance that the first caller's event had made is everybody's: it is made even if that caller gives up.
+func TestConstructorOutlivesItsCaller(t *testing.T) {
+	t.Parallel()
+	bubble(t, handler{"serial": serial}, func(t *testing.T, w *world) {
+		w.create = func(ctx context.Context, o *object) error {
+			return o.state.Await(ctx, func(ctx context.Context) error { return sleep(ctx, time.Second) })
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		first, second := w.startAs(ctx, "serial"), w.start("serial")
+		cancel()
+		<-second.done
+		want(t, second.value, second.err, "1")
+		<-first.done
+		if !slices.Equal(w.reasons(), nil) {
+			t.Errorf("broken: %v", w.reasons())
+		}
+	})
+}
+
 // A commit that fails breaks the object: the reply that was ready is replaced by the error.
 func TestBrokenCommit(t *testing.T) {
 	t.Parallel()

@@ -82,13 +82,20 @@ func (a *Actor) run(ctx context.Context, props []byte, fn func(*turn) error) err
 }
 
 // create makes the instance if there is none yet. It is a critical section, so that other events wait until it is
-// there even if making it takes more than one turn.
+// there even if making it takes more than one turn, and it goes on when the caller of the first event gives up.
 func (a *Actor) create(t *turn) error {
 	if a.instance != nil {
 		return nil
 	}
+	own := &turn{actor: a, props: t.props}
+	if err := a.enlist(context.WithoutCancel(t), own); err != nil {
+		return err
+	}
+	defer a.delist(own)
+	t.handOver(own)
+	defer t.takeBack(own)
 	var instance Instance
-	err := a.section(t, func(ctx context.Context) error {
+	err := a.section(own, func(ctx context.Context) error {
 		var err error
 		if instance, err = a.class.New(ctx, &a.state); err == nil && instance == nil {
 			err = errors.New("class made no instance")

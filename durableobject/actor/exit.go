@@ -45,7 +45,8 @@ func (a *Actor) section(ctx context.Context, fn func(context.Context) error) err
 	if err != nil {
 		return err
 	}
-	inner := t.within(ctx, s)
+	inner := &turn{Context: ctx, actor: a, section: s, props: t.props}
+	t.handOver(inner)
 	defer func() {
 		t.takeBack(inner)
 		s.End()

@@ -124,15 +124,13 @@ func (a *Actor) pass() {
 	a.in.Leave()
 }
 
-// within hands the turn that t holds over to code within section s, with ctx's deadline and values.
-func (t *turn) within(ctx context.Context, s *gate.CriticalSection) *turn {
-	inner := &turn{Context: ctx, actor: t.actor, section: s, props: t.props}
+// handOver lets inner hold the turn that t holds.
+func (t *turn) handOver(inner *turn) {
 	t.state.Store(turnAway)
 	inner.state.Store(turnHeld)
-	return inner
 }
 
-// takeBack ends what within began: t holds the turn again.
+// takeBack ends what handOver began: t holds the turn again.
 func (t *turn) takeBack(inner *turn) {
 	if inner.state.Swap(turnOver) != turnHeld {
 		// A goroutine that the code left behind has given the turn away.

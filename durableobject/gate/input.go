@@ -223,13 +223,6 @@ func (g *InputGate) Broken() error {
 	return g.broken
 }
 
-// Waiting returns how many callers of Enter wait.
-func (g *InputGate) Waiting() int {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	return g.waiting
-}
-
 // maxWaiting returns the limit in force.
 func (g *InputGate) maxWaiting() int {
 	if g.MaxWaiting > 0 {

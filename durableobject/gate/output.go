@@ -116,20 +116,3 @@ func (g *OutputGate) Break(err error) error {
 	}
 	return err
 }
-
-// Open reports whether everything may leave at once. A commit that failed while nobody waited for it breaks the gate
-// here.
-func (g *OutputGate) Open() bool {
-	g.mu.Lock()
-	c, broken := g.last, g.broken
-	g.mu.Unlock()
-	if broken != nil || c == nil {
-		return broken == nil
-	}
-	select {
-	case <-c.Done():
-		return g.settle(c) == nil
-	default:
-		return false
-	}
-}

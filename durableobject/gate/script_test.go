@@ -228,7 +228,6 @@ func errorText(err error) string {
 //	wait WHO                somebody wants to let something out
 //	commit C / fail C       commit C is done, or fails
 //	cancel WHO              its context ends
-//	open                    says whether all may leave
 //	break                   the gate is broken from outside
 //	advance DURATION        time passes
 type outputScript struct {
@@ -308,8 +307,6 @@ func (s *outputScript) command(t *testing.T, f []string) {
 		s.cancels[f[1]]()
 	case "break":
 		s.gate.Break(&sidecar.Error{Message: "reset from outside", Reset: true})
-	case "open":
-		s.lines <- fmt.Sprint("open: ", s.gate.Open())
 	case "advance":
 		d, err := time.ParseDuration(f[1])
 		if err != nil {
