@@ -18,6 +18,9 @@ import (
 // is ended.
 const maxRepliesWaiting = 4 * MaxCallsInFlight
 
+// maxParked is how many goroutines of a stream wait for a further call.
+const maxParked = 256
+
 var (
 	errCallerGone     = errors.New("the connection to the caller was lost")
 	errCallerCanceled = errors.New("the caller gave up")
@@ -89,10 +92,10 @@ func (o *objectServer) Connect(stream grpc.BidiStreamingServer[dopb.ConnectReque
 	ctx, cancel := context.WithCancelCause(stream.Context())
 	defer cancel(errCallerGone)
 	c := &callerConn{
-		objects: o, ctx: ctx, wake: make(chan struct{}, 1),
+		objects: o, ctx: ctx, wake: make(chan struct{}, 1), parked: make(chan *hostCall),
 		calls: map[uint64]*hostCall{}, entering: map[targetKey]*hostCall{},
 	}
-	o.server.readers.Go(func() {
+	o.server.goroutines.Go(func() {
 		if err := c.read(stream); err != nil {
 			cancel(err)
 		}

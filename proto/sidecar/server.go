@@ -42,8 +42,8 @@ type Server struct {
 	log *slog.Logger
 	// draining is closed when no new call is taken.
 	draining chan struct{}
-	// calls are the object calls that run, readers the goroutines that read Connect streams.
-	calls, readers sync.WaitGroup
+	// calls are the object calls that run, goroutines those that read Connect streams and run their calls.
+	calls, goroutines sync.WaitGroup
 
 	mu sync.Mutex // guards drained, and calls.Add against calls.Wait
 	// drained is true once draining is closed.
@@ -91,7 +91,7 @@ func Serve(ctx context.Context, l net.Listener, s *Server) error {
 		err = <-failed
 	}
 	s.calls.Wait()
-	s.readers.Wait()
+	s.goroutines.Wait()
 	if err != nil && !errors.Is(err, grpc.ErrServerStopped) {
 		return fmt.Errorf("serve on %s: %w", l.Addr(), err)
 	}

@@ -108,7 +108,7 @@ func TestFromError(t *testing.T) {
 func TestToStatus(t *testing.T) {
 	t.Parallel()
 	own := status.Error(codes.NotFound, "no such lease")
-	if got := sidecar.ToStatus(own); got != own { //nolint:errorlint // the very same
+	if got := sidecar.ToStatus(own); got != own { // the very same
 		t.Errorf("got %v, want it unchanged", got)
 	}
 	// Another process's answer is not this one's, unless its handler says so.
