@@ -117,7 +117,7 @@ func New(o Options, store *storage.Store) (*Host, error) {
 		Store: store, Caller: h.router, Lifetime: h.lifetime,
 		MaxWaiting: o.MaxWaiting, Log: h.log, Hooks: h.hooks(),
 	}
-	h.table.shared = &h.shared
+	h.table.shared, h.table.memory = &h.shared, newReclaimer()
 	scheduler, err := alarm.New(alarm.Options{Store: store, Deliver: h.deliverAlarm, Log: h.log})
 	if err != nil {
 		h.end(nil)

@@ -38,6 +38,7 @@ type tableKey struct {
 // rarely meet at one mutex.
 type table struct {
 	shared *actor.Shared
+	memory *reclaimer
 	shards [shardCount]shard
 }
 
@@ -52,6 +53,7 @@ type shard struct {
 // entry is the place of one object in the table.
 type entry struct {
 	key   tableKey
+	table *table
 	shard *shard
 
 	// mu guards all that follows.
@@ -100,7 +102,7 @@ func (t *table) entry(k tableKey) *entry {
 		if s.entries == nil {
 			s.entries = map[tableKey]*entry{}
 		}
-		e = &entry{key: k, shard: s}
+		e = &entry{key: k, table: t, shard: s}
 		s.entries[k] = e
 	}
 	return e
@@ -159,6 +161,7 @@ func (e *entry) check() {
 			return
 		}
 		e.actor, e.evicted = nil, time.Now()
+		e.table.memory.count()
 		e.timer.Reset(ExpiryTimeout - IdleTimeout)
 	case time.Since(e.evicted) < ExpiryTimeout-IdleTimeout:
 		// An actor came and went since the timer was set.
@@ -171,6 +174,7 @@ func (e *entry) check() {
 
 // close breaks all actors and empties the table.
 func (t *table) close(reason actor.BrokenReason, err error) {
+	t.memory.close()
 	for i := range t.shards {
 		s := &t.shards[i]
 		s.mu.Lock()
