@@ -158,8 +158,21 @@ func (r *run) approve(ctx context.Context, t *tool, arguments []byte, policy *pr
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	case <-r.e.env.Draining:
-		// Whoever answers will find another host, and not this program.
-		return r.e.state.Enter(ctx, r.e.expireRun)
+		return r.expireUnanswered(ctx, decided, t.Path)
+	}
+}
+
+// expireUnanswered ends a pause that the host's drain cuts short: whoever answers from now on will find another host,
+// and not this program. What was decided already counts. It never lets the call run without an approval.
+func (r *run) expireUnanswered(ctx context.Context, decided <-chan decision, tool string) error {
+	if err := r.e.state.Enter(ctx, r.e.expireRun); err != nil {
+		return err
+	}
+	select {
+	case d := <-decided:
+		return errors.Join(r.setClock(false), refusal(d, tool))
+	default:
+		return errExpired
 	}
 }
 

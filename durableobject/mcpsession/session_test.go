@@ -352,3 +352,32 @@ func TestDraining(t *testing.T) {
 		}
 	})
 }
+
+// A drain ends paused executions; it approves nothing.
+func TestDrainingApprovesNothing(t *testing.T) {
+	in(t, Options{}, func(t *testing.T, w *world) {
+		u := w.user("a", "o")
+		u.vanishes = true
+		const create = policiesPrefix + "create"
+		u.policy(t, props.OwnerOrganization, create, props.ActionRequireApproval)
+		arguments := `{"owner":"org","pattern":"x","action":"block"}`
+		w.sandbox.set("create", callOnce(create, arguments))
+		draining := make(chan struct{}) // of this bubble
+		w.env.Draining = draining
+		s := u.connect(t, nil)
+		for range 64 {
+			execute(t, s, "create")
+		}
+		close(draining)
+		synctest.Wait()
+		stub := w.namespace(props.NamespacePolicies).GetByName("o")
+		all, err := durableobject.Call[[]props.Policy](t.Context(), stub, props.MethodPoliciesList,
+			props.PolicyQuery{AccountID: "a"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(all) != 1 {
+			t.Errorf("%d of 64 calls ran without an approval", len(all)-1)
+		}
+	})
+}
