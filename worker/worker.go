@@ -77,7 +77,7 @@ func serve(ctx context.Context, o Options, caller sidecar.Caller) error {
 	if err != nil {
 		return err
 	}
-	defer users.Close()
+	defer func() { _ = users.Close() }() // nothing is written at the end
 	gate, err := auth.NewGate(auth.Options{
 		PublicURL: o.PublicURL, Issuer: o.Issuer, Audience: o.Audience, Members: directory.Cached(users),
 	})

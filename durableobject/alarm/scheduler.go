@@ -28,7 +28,7 @@ const (
 
 // ErrTimeout is the cause of the end of a run's context when the handler took MaxRun. It counts as a failure of the
 // handler.
-var ErrTimeout = errors.New("Alarm exceeded its allowed execution time") //nolint:staticcheck // workerd's text
+var ErrTimeout = errors.New("Alarm exceeded its allowed execution time") // workerd's text
 
 // Options say what a Scheduler runs and how.
 type Options struct {

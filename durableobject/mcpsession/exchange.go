@@ -55,7 +55,8 @@ func (rt *runtime) serve(ctx context.Context, w http.ResponseWriter, r *http.Req
 	}()
 	err := out.pump(w, served, delay)
 	stop()
-	<-served // closed once it is over
+	for range served { // closed once it is over
+	}
 	return err
 }
 

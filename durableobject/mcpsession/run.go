@@ -156,7 +156,7 @@ func (r *run) execute(ctx context.Context, cancel context.CancelCauseFunc) (*out
 	calls, callCtx := errgroup.WithContext(ctx)
 	callCtx, endCalls := context.WithCancelCause(callCtx)
 	calls.SetLimit(pendingCalls)
-	defer calls.Wait()
+	defer func() { _ = calls.Wait() }() // a call that could not be answered ended the stream, and so the program
 	defer endCalls(errSettled)
 	for {
 		m, err := stream.Recv()
@@ -195,7 +195,7 @@ func (r *run) send(m *sandboxpb.ExecuteRequest) error {
 // drain lets the sandbox end the stream after the program did, so that it does not look cancelled there.
 func (r *run) drain() {
 	r.sendMu.Lock()
-	r.stream.CloseSend()
+	_ = r.stream.CloseSend() // Recv says the same
 	r.sendMu.Unlock()
 	for {
 		if _, err := r.stream.Recv(); err != nil {

@@ -160,7 +160,8 @@ func (s *Session) standAlone(ctx context.Context, who props.Identity, w http.Res
 		}()
 		err := out.pump(w, served, flushDelay)
 		stop()
-		<-served // closed once it is over
+		for range served { // closed once it is over
+		}
 		return err
 	})
 }

@@ -22,11 +22,13 @@ var (
 	// failed.
 	ErrBroken = errors.New("storage is broken")
 	// ErrClosed is returned by operations on a closed Object or Store. Like workerd: use after shutdown.
-	ErrClosed = errors.New("Durable Object storage is no longer accessible.") //nolint:staticcheck // workerd's text
+	ErrClosed = errors.New("Durable Object storage is no longer accessible.") // workerd's text
 	// ErrRollback rolls back a transaction whose function returns it, without making Transaction fail.
 	ErrRollback = errors.New("transaction rolled back")
 	// ErrStaleEpoch is returned by SetEpoch for an epoch below the recorded one.
 	ErrStaleEpoch = errors.New("epoch is older than the recorded one")
+	// ErrReadOnly is returned by writes to a store that was opened with OpenReadOnly.
+	ErrReadOnly = errors.New("opened to be read only")
 	// ErrLocked is wrapped by Open's error when the directory is in use by another store.
 	ErrLocked = errors.New("in use by another process")
 	// ErrFormat is wrapped by Open's error when the directory was written by a newer version.
@@ -35,8 +37,8 @@ var (
 	ErrCorrupt = errors.New("corrupt")
 )
 
-func typeError(format string, args ...any) error {
-	return &Error{Class: "TypeError", Message: fmt.Sprintf(format, args...)}
+func typeError(message string) error {
+	return &Error{Class: "TypeError", Message: message}
 }
 
 func rangeError(format string, args ...any) error {

@@ -158,7 +158,10 @@ func (c *child) life() (healthy time.Duration, err error) {
 	ctx, cancel := context.WithTimeout(c.sup.detached, c.sup.options.fake.limits.start)
 	defer cancel()
 	health := make(chan error, 1)
-	go func() { health <- c.health(ctx) }()
+	go func() {
+		defer close(health)
+		health <- c.health(ctx)
+	}()
 
 	var since time.Time
 	var unhealthy error
@@ -184,8 +187,7 @@ func (c *child) life() (healthy time.Duration, err error) {
 			killGroup(cmd)
 		case err := <-ended:
 			cancel()
-			if checked != nil {
-				<-checked
+			for range health { // what it says counts no more
 			}
 			killGroup(cmd) // what it left behind
 			c.output.Flush()

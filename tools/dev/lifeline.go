@@ -23,7 +23,7 @@ func WatchLifeline(fd int, lost func()) (stop func(), err error) {
 		defer close(done)
 		var b [1]byte
 		// Nothing is ever written: whatever Read returns, the pipe is at its end or closed by stop.
-		pipe.Read(b[:])
+		_, _ = pipe.Read(b[:])
 		select {
 		case <-stopping:
 		default:

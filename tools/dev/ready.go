@@ -99,7 +99,9 @@ func printReady(out io.Writer, r Ready, took time.Duration) error {
 		fmt.Fprintf(w, "  %s\t%s\n", row[0], row[1])
 	}
 	fmt.Fprintf(w, "\nready in %.2f s: %s (Ctrl-C drains and stops)\n", took.Seconds(), r.MCPURL)
-	w.Flush() // into memory
+	if err := w.Flush(); err != nil {
+		return err
+	}
 	var trimmed strings.Builder
 	for line := range strings.Lines(text.String()) {
 		trimmed.WriteString(strings.TrimRight(line, " \n") + "\n")

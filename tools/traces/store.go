@@ -49,7 +49,7 @@ type store struct {
 // openStore opens the store in o.Dir, or in memory. The directory is read before it is written to, so that
 // one that is not ours, damaged or of a newer format stays as it is.
 func openStore(o Options) (*store, error) {
-	fs, dir := vfs.FS(vfs.Default), o.Dir
+	fs, dir := vfs.Default, o.Dir
 	if dir == "" {
 		fs, dir = vfs.NewMem(), "traces"
 	}
@@ -82,7 +82,7 @@ func openStoreIn(fs vfs.FS, dir string, o Options) (*store, error) {
 		err = s.recover()
 	}
 	if err == nil {
-		_, err = s.trim(time.Now())
+		err = s.trim(time.Now())
 	}
 	if err != nil {
 		return nil, errors.Join(err, db.Close())
@@ -202,7 +202,7 @@ func (s *store) add(spans []span) error {
 	}
 	s.seq = seq
 	if s.bytes > s.maxBytes {
-		if _, err := s.trimLocked(now); err != nil {
+		if err := s.trimLocked(now); err != nil {
 			return err
 		}
 	}
@@ -263,7 +263,7 @@ func (s *store) trimUntil(ctx context.Context) error {
 		case <-ctx.Done():
 			return nil
 		case now := <-tick.C:
-			if _, err := s.trim(now); err != nil {
+			if err := s.trim(now); err != nil {
 				s.log.Error("dropping old spans failed", "err", err)
 			}
 		}

@@ -10,15 +10,14 @@ import (
 // trimBatch bounds the spans that one batch drops.
 const trimBatch = 4096
 
-// trim drops the spans that are older than MaxAge at now, and the oldest beyond MaxBytes. It returns how
-// many it dropped.
-func (s *store) trim(now time.Time) (dropped int, err error) {
+// trim drops the spans that are older than MaxAge at now, and the oldest beyond MaxBytes.
+func (s *store) trim(now time.Time) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.trimLocked(now)
 }
 
-func (s *store) trimLocked(now time.Time) (dropped int, err error) {
+func (s *store) trimLocked(now time.Time) error {
 	keep := s.maxBytes
 	if s.bytes > keep {
 		// A sixteenth more, so that a store that is full does not trim at every export.
@@ -26,12 +25,11 @@ func (s *store) trimLocked(now time.Time) (dropped int, err error) {
 	}
 	for {
 		n, err := s.trimOnce(now, keep)
-		dropped += n
 		if err != nil {
-			return dropped, fmt.Errorf("drop old spans: %w", err)
+			return fmt.Errorf("drop old spans: %w", err)
 		}
 		if n < trimBatch {
-			return dropped, nil
+			return nil
 		}
 	}
 }

@@ -47,7 +47,7 @@ func TestCacheExpires(t *testing.T) {
 
 func TestCacheKeepsNoErrors(t *testing.T) {
 	t.Parallel()
-	want := error(ErrNotMember)
+	want := ErrNotMember
 	f := &fakeDirectory{answer: func(context.Context) error { return want }}
 	c := Cached(f)
 	for _, want = range []error{ErrNotMember, ErrUnavailable, nil} {

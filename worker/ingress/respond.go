@@ -43,7 +43,7 @@ func ReadBody(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, erro
 func finishBody(w http.ResponseWriter, body []byte, err error) ([]byte, error) {
 	var tooLarge *http.MaxBytesError
 	switch {
-	case err == io.EOF:
+	case errors.Is(err, io.EOF):
 		http.NewResponseController(w).SetReadDeadline(time.Time{})
 		return body, nil
 	case errors.As(err, &tooLarge):

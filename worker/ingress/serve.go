@@ -49,6 +49,8 @@ func (in *Ingress) Serve(ctx context.Context, l net.Listener) error {
 		cut(errors.New("worker is stopping"))
 		err = s.Close()
 	}
-	<-served
+	if end := <-served; !errors.Is(end, http.ErrServerClosed) {
+		err = errors.Join(err, end)
+	}
 	return err
 }

@@ -74,7 +74,7 @@ func (c *call) forward(ctx context.Context, p plan) error {
 	}
 	resp, err := c.h.sessions.Get(p.object).WithProps(c.identity.Encode()).Fetch(ctx, req)
 	if err != nil {
-		if context.Cause(ctx) == errDraining {
+		if errors.Is(context.Cause(ctx), errDraining) {
 			return c.refuse(&fault{answer: props.ErrUnavailable, cause: errDraining})
 		}
 		return c.refuse(objectFault(err))
@@ -195,7 +195,7 @@ func (c *call) stream(ctx context.Context, resp *http.Response) error {
 	flush := http.NewResponseController(c.w)
 	var buf []byte
 	if c.r.Method == http.MethodGet {
-		flush.Flush() // the client learns at once that its stream is open
+		_ = flush.Flush() // the client learns at once that its stream is open; if it has gone, the read says so
 		buf = make([]byte, streamPieceBytes)
 	} else {
 		piece := c.h.pieces.Get().(*[]byte)
@@ -234,7 +234,7 @@ func isStream(h http.Header) bool {
 // not look whole.
 func (c *call) cutShort(ctx context.Context, resp *http.Response, cause error) error {
 	switch {
-	case context.Cause(ctx) == errDraining:
+	case errors.Is(context.Cause(ctx), errDraining):
 		return nil
 	case c.r.Context().Err() != nil:
 		return fmt.Errorf("client went away: %w", c.r.Context().Err())

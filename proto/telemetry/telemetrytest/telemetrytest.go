@@ -54,7 +54,7 @@ func (r *Recorder) Ended() []Span {
 		}
 		attrs := map[string]string{}
 		for _, kv := range s.Attributes() {
-			attrs[string(kv.Key)] = kv.Value.Emit()
+			attrs[string(kv.Key)] = kv.Value.String()
 		}
 		out = append(out, Span{
 			Name: s.Name(), Parent: names[s.Parent().SpanID().String()],

@@ -98,5 +98,5 @@ func (s *Source) flushLocked() {
 	s.tail = append(s.tail, line)
 	s.out.mu.Lock()
 	defer s.out.mu.Unlock()
-	io.WriteString(s.out.w, s.prefix+line+"\n")
+	_, _ = io.WriteString(s.out.w, s.prefix+line+"\n")
 }
