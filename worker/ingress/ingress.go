@@ -196,10 +196,21 @@ func spanName(method string) string {
 	return telemetry.SpanHTTPServer + " OTHER"
 }
 
-// recorder remembers the status of a response.
+// recorder remembers the status of a response, and cuts off a client that does not take it.
 type recorder struct {
 	http.ResponseWriter
 	status int // zero until the header is written
+	// extended is when the client was last given writeTimeout to take what is written.
+	extended time.Time
+}
+
+// extend gives the client writeTimeout from now on. A deadline that was set within the last second does as well.
+func (r *recorder) extend() {
+	if now := time.Now(); now.Sub(r.extended) > time.Second {
+		r.extended = now
+		// Only the writers of tests have no deadline.
+		_ = http.NewResponseController(r.ResponseWriter).SetWriteDeadline(now.Add(writeTimeout))
+	}
 }
 
 // WriteHeader implements http.ResponseWriter.
@@ -207,6 +218,7 @@ func (r *recorder) WriteHeader(status int) {
 	if r.status == 0 && status >= http.StatusOK {
 		r.status = status
 	}
+	r.extend()
 	r.ResponseWriter.WriteHeader(status)
 }
 
@@ -215,7 +227,14 @@ func (r *recorder) Write(b []byte) (int, error) {
 	if r.status == 0 {
 		r.status = http.StatusOK
 	}
+	r.extend()
 	return r.ResponseWriter.Write(b)
+}
+
+// FlushError sends what was written. http.ResponseController finds it.
+func (r *recorder) FlushError() error {
+	r.extend()
+	return http.NewResponseController(r.ResponseWriter).Flush()
 }
 
 // Unwrap lets http.ResponseController reach the connection.

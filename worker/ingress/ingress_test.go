@@ -14,6 +14,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"go.uber.org/goleak"
@@ -335,4 +336,110 @@ func TestServeBoundsHeaders(t *testing.T) {
 		}
 		c.Close()
 	}
+}
+
+// firstRead is a body that notes how much its first reader was ready for, and then breaks off.
+type firstRead struct{ ready int }
+
+func (b *firstRead) Read(p []byte) (int, error) {
+	b.ready = len(p)
+	return 0, io.ErrUnexpectedEOF
+}
+
+// The length that a client says costs nothing until the body comes.
+func TestReadBodyBelievesNoLength(t *testing.T) {
+	t.Parallel()
+	body := &firstRead{}
+	r := httptest.NewRequest("POST", "/", body)
+	r.ContentLength = 4 << 20
+	if _, err := ReadBody(httptest.NewRecorder(), r, 4<<20); err == nil {
+		t.Error("a broken body was taken")
+	}
+	if body.ready == 0 || body.ready > 64<<10 {
+		t.Errorf("%d bytes were made ready", body.ready)
+	}
+}
+
+// pipes is a listener whose connections are in memory, and hold nothing between writer and reader.
+type pipes chan net.Conn
+
+func (p pipes) Accept() (net.Conn, error) {
+	c, ok := <-p
+	if !ok {
+		return nil, net.ErrClosed
+	}
+	return c, nil
+}
+func (p pipes) Close() error   { close(p); return nil }
+func (p pipes) Addr() net.Addr { return &net.UnixAddr{Name: "pipes"} }
+
+// A client that stops reading is cut off; one that reads may take as long as the response is written.
+func TestServeBoundsWrites(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		failed := make(chan error, 1)
+		in := newIngress(t, Options{Routes: []Route{
+			{Path: "/large", Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+				_, err := w.Write(make([]byte, 1<<20))
+				failed <- err
+			})},
+			{Path: "/slow", Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+				flush := http.NewResponseController(w)
+				for range 20 {
+					time.Sleep(25 * time.Second)
+					io.WriteString(w, "x")
+					if err := flush.Flush(); err != nil {
+						t.Errorf("flush: %v", err)
+					}
+				}
+			})},
+			{Path: "/late", Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+				time.Sleep(10 * time.Minute)
+				w.WriteHeader(http.StatusAccepted)
+			})},
+		}})
+		l := make(pipes)
+		ctx, cancel := context.WithCancel(t.Context())
+		served := make(chan error, 1)
+		go func() { served <- in.Serve(ctx, l) }()
+		dial := func() net.Conn {
+			client, server := net.Pipe()
+			l <- server
+			return client
+		}
+
+		stalled := dial()
+		began := time.Now()
+		io.WriteString(stalled, "GET /large HTTP/1.1\r\nHost: localhost\r\n\r\n")
+		if err := <-failed; err == nil {
+			t.Error("a response that nobody takes was written")
+		}
+		if waited := time.Since(began); waited > 2*writeTimeout {
+			t.Errorf("the client was cut off after %v", waited)
+		}
+		stalled.Close()
+
+		reading := dial()
+		answers := bufio.NewReader(reading)
+		for _, want := range []struct {
+			path, body string
+			status     int
+		}{{"/slow", strings.Repeat("x", 20), 200}, {"/late", "", 202}, {"/slow", strings.Repeat("x", 20), 200}} {
+			fmt.Fprintf(reading, "GET %s HTTP/1.1\r\nHost: localhost\r\n\r\n", want.path)
+			resp, err := http.ReadResponse(answers, nil)
+			if err != nil {
+				t.Fatalf("%s: %v", want.path, err)
+			}
+			body, err := io.ReadAll(resp.Body)
+			if err != nil || resp.StatusCode != want.status || string(body) != want.body {
+				t.Errorf("%s: got %d %q, %v", want.path, resp.StatusCode, body, err)
+			}
+			time.Sleep(time.Second)
+		}
+		reading.Close()
+		cancel()
+		if err := <-served; err != nil {
+			t.Error(err)
+		}
+	})
 }

@@ -6,14 +6,19 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/tandem-do/tandem/proto/props"
 )
 
-// bodyTimeout is how long a client may take for its body.
-const bodyTimeout = 30 * time.Second
+const (
+	// bodyTimeout is how long a client may take for its body.
+	bodyTimeout = 30 * time.Second
+	// firstBodyBytes is the most that is made ready for a body before any of it has come.
+	firstBodyBytes = 64 << 10
+)
 
 // ErrBodyTooLarge is returned by ReadBody.
 var ErrBodyTooLarge = errors.New("body is too large")
@@ -25,7 +30,8 @@ func ReadBody(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, erro
 		w.Header().Set("Connection", "close")
 		return nil, ErrBodyTooLarge
 	}
-	body := make([]byte, 0, max(512, min(r.ContentLength+1, limit)))
+	// Not more than a little is made for a length that the client only says.
+	body := make([]byte, 0, max(512, min(r.ContentLength+1, limit, firstBodyBytes)))
 	reader := http.MaxBytesReader(w, r.Body, limit)
 	for {
 		n, err := reader.Read(body[len(body):cap(body)])
@@ -34,7 +40,7 @@ func ReadBody(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, erro
 			return finishBody(w, body, err)
 		}
 		if len(body) == cap(body) {
-			body = append(body, 0)[:len(body)]
+			body = slices.Grow(body, len(body))
 		}
 	}
 }

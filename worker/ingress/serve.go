@@ -10,9 +10,12 @@ import (
 	"time"
 )
 
-// Bounds of the server. There is no write timeout, since event streams stay open.
+// Bounds of the server.
 const (
-	headerTimeout  = 10 * time.Second
+	headerTimeout = 10 * time.Second
+	// writeTimeout is how long a client may take for one piece of a response. Each piece gets it anew, since event
+	// streams stay open; without it a client that stops reading would hold its call at the host for ever.
+	writeTimeout   = time.Minute
 	idleTimeout    = 2 * time.Minute
 	maxHeaderBytes = 64 << 10
 	// DrainTimeout is how long requests may go on after the end of Serve's context.
@@ -28,6 +31,7 @@ func (in *Ingress) Serve(ctx context.Context, l net.Listener) error {
 	s := &http.Server{
 		Handler:           in,
 		ReadHeaderTimeout: headerTimeout,
+		WriteTimeout:      writeTimeout, // until a response begins
 		IdleTimeout:       idleTimeout,
 		MaxHeaderBytes:    maxHeaderBytes,
 		BaseContext:       func(net.Listener) context.Context { return base },
