@@ -1,13 +1,16 @@
 package mcp_test
 
 import (
+	"context"
 	"encoding/json"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 
 	"github.com/tandem-do/tandem/proto/props"
 	"github.com/tandem-do/tandem/proto/sidecar"
+	"github.com/tandem-do/tandem/proto/telemetry/telemetrytest"
 )
 
 // Every row of the contract's table of errors, in its order; then combinations that pin the order of the checks.
@@ -246,5 +249,21 @@ func TestPlainErrorsOfObjects(t *testing.T) {
 		{500, 500, props.CodeInternal, "Internal server error"}} {
 		f.objects.set(func(o *objects) { o.reply = plain(tc.status, "malformed payload\n") })
 		assertError(t, f.do(request{session: mine, body: bodyList}), tc.want, tc.code, tc.text)
+	}
+}
+
+// The protocol version of the header is the one that counts, whether or not the request is traced.
+func TestHeaderVersionCounts(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	ctx, _ := telemetrytest.Record(t)
+	q := request{version: "2025-11-25", body: `{"jsonrpc":"2.0","id":2,"method":"tools/list","params":{"_meta":{` +
+		`"io.modelcontextprotocol/protocolVersion":"2026-07-28"}}}`}
+	for name, ctx := range map[string]context.Context{"traced": ctx, "not traced": t.Context()} {
+		w := httptest.NewRecorder()
+		f.handler.ServeHTTP(w, f.build(ctx, q))
+		if w.Code != 400 || !strings.Contains(w.Body.String(), "-32000") {
+			t.Errorf("%s: got %d %s", name, w.Code, w.Body)
+		}
 	}
 }

@@ -126,7 +126,7 @@ func (c *call) planWithoutSession() (plan, *fault) {
 	}
 	m := &c.message
 	switch {
-	case c.version() >= statelessVersion || m.metaVersion >= statelessVersion:
+	case c.version() >= statelessVersion, c.version() == "" && m.metaVersion >= statelessVersion:
 		p.intent = props.IntentStateless
 	case m.hasInitialize && m.batch:
 		return plan{}, transportFault(http.StatusBadRequest, props.CodeInvalid,
