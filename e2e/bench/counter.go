@@ -76,7 +76,9 @@ func (c *counterStack) startHost(t *steps) (err error) {
 	return err
 }
 
-func (c *counterStack) socket(name string) string { return "unix:" + filepath.Join(c.dir, name+".sock") }
+func (c *counterStack) socket(name string) string {
+	return "unix:" + filepath.Join(c.dir, name+".sock")
+}
 
 func (c *counterStack) command(role string, args ...string) *exec.Cmd {
 	if c.options.profiles != "" {

@@ -79,6 +79,7 @@ func benchObjects(ctx context.Context, s settings) error {
 	})
 }
 
+// compareObjects prints a line for each server; ratios are to the last one.
 func compareObjects(ctx context.Context, s settings, w objectWorkload, servers []*objectServer, out *tabwriter.Writer,
 ) error {
 	rounds := make([][]result, len(servers))
@@ -94,8 +95,8 @@ func compareObjects(ctx context.Context, s settings, w objectWorkload, servers [
 	base := median(rounds[len(rounds)-1]).perSecond
 	for i, srv := range servers {
 		m, ratio := median(rounds[i]), "-"
-		if len(servers) > 1 && i == 0 {
-			ratio = fmt.Sprintf("%.1f", m.perSecond/base)
+		if i < len(servers)-1 {
+			ratio = fmt.Sprintf("%.2f", m.perSecond/base)
 		}
 		fmt.Fprintf(out, "%s\t%d\t%s\t%.0f\t%s\t%s\t%s\t%s\n", w.name, w.clients, srv.name, m.perSecond, ratio,
 			m.p50.Round(10*time.Microsecond), m.p99.Round(10*time.Microsecond), m.cpu.Round(time.Microsecond))

@@ -9,6 +9,7 @@ import (
 
 	"github.com/tandem-do/tandem/durableobject"
 	"github.com/tandem-do/tandem/proto/sidecar"
+	"github.com/tandem-do/tandem/proto/telemetry"
 )
 
 // routes are what the worker answers. A stub costs nothing; each call finds the object's host, or the object to wake.
@@ -36,9 +37,11 @@ func routes(counters *durableobject.Namespace) http.Handler {
 
 // answer calls a method of the object that the path names and writes what it returns, as JSON.
 func answer[R any](w http.ResponseWriter, r *http.Request, ns *durableobject.Namespace, method string, arg any) {
-	ctx, cancel := context.WithTimeout(r.Context(), callTimeout)
+	ctx, cancel := context.WithTimeout(telemetry.ExtractHTTP(r.Context(), r.Header), callTimeout)
 	defer cancel()
+	ctx, span := telemetry.Start(ctx, telemetry.SpanHTTPServer+" "+r.Method)
 	result, err := durableobject.Call[R](ctx, ns.GetByName(r.PathValue("name")), method, arg)
+	span.End(err)
 	if err != nil {
 		http.Error(w, err.Error(), statusOf(err))
 		return
