@@ -9,7 +9,7 @@ import (
 )
 
 // Decode reads one value that fills data. Errors wrap ErrFormat, or ErrUnsupported for what only an engine could make
-// (shared memory, host objects).
+// (shared memory, host objects other than errors).
 func Decode(data []byte) (Value, error) {
 	d := &decoder{data: data, version: 13}
 	if len(data) >= 2 && data[0] == tagVersion {
@@ -183,8 +183,10 @@ func (d *decoder) object(tag byte) (Value, error) {
 		return d.arrayBuffer(tag)
 	case tagError:
 		return d.error()
-	case tagHostObject, 'u', 't', 'w', 'm', 'p':
-		return nil, fmt.Errorf("%w: host object, shared memory or WebAssembly (tag %q)", ErrUnsupported, tag)
+	case tagHostObject:
+		return d.hostObject()
+	case 'u', 't', 'w', 'm', 'p':
+		return nil, fmt.Errorf("%w: shared memory or WebAssembly (tag %q)", ErrUnsupported, tag)
 	}
 	return nil, d.fail(fmt.Sprintf("unknown tag 0x%02x", tag))
 }

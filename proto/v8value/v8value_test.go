@@ -295,6 +295,7 @@ func FuzzDecode(f *testing.F) {
 	for _, data := range vectors(f) {
 		f.Add(data)
 	}
+	f.Add([]byte("\xff\x0f\\\x0a\x00\"\x01Q\"\x01mo\"\x05cause\\\x0a\x02_o{\x00{\x01"))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		v, err := v8value.Decode(data)
 		if err != nil {

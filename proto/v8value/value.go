@@ -115,7 +115,7 @@ const (
 
 // Error is an error object.
 type Error struct {
-	// Name is the class: "Error", or one of the language's own, such as "TypeError".
+	// Name is the class: "Error", or one of the language's own, such as "TypeError". Encode writes any other as "Error".
 	Name string
 	// Message, Stack and Cause are Undefined when absent.
 	Message, Stack, Cause Value

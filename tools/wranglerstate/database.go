@@ -152,8 +152,8 @@ func (d *database) hasColumn(table, column string) (has bool, err error) {
 
 // ofSource reports whether an error is of reading a database.
 func ofSource(err error) bool {
-	var fault *sqlite3.Error
-	return errors.As(err, &fault)
+	var code sqlite3.ErrorCode
+	return errors.As(err, &code)
 }
 
 // corrupt reports whether an error says that a database is damaged, and not that it could not be read.

@@ -15,8 +15,8 @@ import (
 // idDigits is the length of an ID in hex digits.
 const idDigits = 2 * objectid.Size
 
-// progressEvery is the time between two calls of Options.Progress.
-const progressEvery = 2 * time.Second
+// defaultProgressEvery is the time between two calls of Options.Progress.
+const defaultProgressEvery = 2 * time.Second
 
 // Options say what is imported, and where to.
 type Options struct {
@@ -57,7 +57,9 @@ type importer struct {
 	target   *target
 	report   *Report
 	progress Progress
-	shown    time.Time
+	// shown is when the progress was told last; it is told again progressEvery later.
+	shown         time.Time
+	progressEvery time.Duration
 }
 
 // Import brings objects over. The report says what came over, also when it returns an error; Report.Err says whether all
@@ -87,7 +89,7 @@ func Import(ctx context.Context, o Options) (report *Report, err error) {
 			report.Platform = append(report.Platform, Platform{Folder: f.shown, Databases: n})
 		}
 	}
-	im := &importer{Options: o, report: report, shown: time.Now()}
+	im := &importer{Options: o, report: report, shown: time.Now(), progressEvery: defaultProgressEvery}
 	if im.target, err = openTarget(ctx, o.Target, o.DryRun); err != nil {
 		return report, err
 	}
@@ -239,27 +241,29 @@ func (n *namespace) write(ctx context.Context, o object) error {
 	if o.contents.alarm != nil {
 		o.at = *o.contents.alarm
 	}
+	if o.keys == 0 && o.badCount == 0 && len(o.tables) > 0 {
+		n.SQLOnly++ // without its tables even its alarm would only do harm
+		return nil
+	}
+	if o.keys == 0 && o.badCount == 0 && o.at.IsZero() {
+		n.Empty++
+		return nil
+	}
 	if reason, detail := n.identify(&o); reason != 0 {
 		n.found(reason, o.file, detail)
 		return nil
 	}
 	if o.badCount > 0 {
 		n.found(ReasonValue, o.file, badText(o.contents))
-		if !n.Partial {
+		if !n.Partial || o.keys == 0 {
 			return nil
 		}
 	}
-	if o.keys == 0 && (o.at.IsZero() || len(o.tables) > 0) {
-		if len(o.tables) > 0 {
-			n.SQLOnly++
-		} else if o.badCount == 0 {
-			n.Empty++
-		}
-		return nil
-	}
-	if !o.at.IsZero() && (o.at.UnixNano() <= 0) {
+	if !o.at.IsZero() && o.at.UnixNano() <= 0 {
 		n.found(ReasonAlarm, o.file, "alarm at "+o.at.UTC().Format(time.RFC3339))
-		o.at = time.Time{}
+		if o.at = (time.Time{}); o.keys == 0 {
+			return nil
+		}
 	}
 	return n.put(ctx, o)
 }
@@ -325,7 +329,7 @@ func (n *namespace) identify(o *object) (Reason, string) {
 
 // tick tells the progress every two seconds.
 func (im *importer) tick() {
-	if im.Progress == nil || time.Since(im.shown) < progressEvery {
+	if im.Progress == nil || time.Since(im.shown) < im.progressEvery {
 		return
 	}
 	im.shown = time.Now()
