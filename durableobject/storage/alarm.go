@@ -46,7 +46,7 @@ func (o *Object) alarm(ctx context.Context) (at time.Time, ok bool, err error) {
 }
 
 // SetAlarm sets the object's one alarm, in whole milliseconds, rounded up; a time in the past means now. Errors:
-// *Error for a time that is not after 1970-01-01T00:00:00Z or that JavaScript cannot hold.
+// *Error for a time that is not after 1970-01-01T00:00:00Z or that JavaScript cannot hold; what Hooks.SetAlarm says.
 func (o *Object) SetAlarm(ctx context.Context, at time.Time, opts PutOptions) error {
 	end := o.observe(ctx, "setAlarm")
 	err := o.setAlarm(ctx, at, opts)
@@ -82,6 +82,11 @@ func (o *Object) changeAlarm(ctx context.Context, change alarmWrite, opts PutOpt
 		return err
 	}
 	defer o.mu.Unlock()
+	if change.kind == alarmSet && o.hooks.SetAlarm != nil {
+		if err := o.hooks.SetAlarm(); err != nil {
+			return err
+		}
+	}
 	top := o.topLocked()
 	top.alarm = change
 	top.confirmed = top.confirmed || !opts.AllowUnconfirmed

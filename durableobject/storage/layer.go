@@ -18,8 +18,9 @@ type layer struct {
 	confirmed bool
 	// bytes is the size of keys and values in writes.
 	bytes int
-	// rolledBack says that Rollback was called in this transaction.
-	rolledBack bool
+	// rolledBack says that this transaction was rolled back, by Rollback or because it failed; committed that it ended
+	// and its writes became those of the layer below.
+	rolledBack, committed bool
 }
 
 type write struct {

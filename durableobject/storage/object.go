@@ -165,18 +165,44 @@ func (o *Object) Sync(ctx context.Context) error {
 func (o *Object) lock(ctx context.Context, operation string) error {
 	if o.hooks.InTurn != nil {
 		if err := o.hooks.InTurn(ctx); err != nil {
-			return err
+			return o.outOfTurn(ctx, operation, err)
 		}
 	}
 	o.mu.Lock()
 	err := o.usableLocked()
-	if err == nil && o.top != nil && o.top.rolledBack {
-		err = plainError("Cannot %s() on rolled back transaction", operation)
+	if err == nil && o.top != nil && o.top.parent != nil {
+		err = o.scopeErr(ctx, operation) // within a transaction only: a context is slow to ask
 	}
 	if err != nil {
 		o.mu.Unlock()
 	}
 	return err
+}
+
+// outOfTurn explains err, which refused ctx: a transaction's context ends with it.
+func (o *Object) outOfTurn(ctx context.Context, operation string, err error) error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.usableLocked() == nil {
+		if ended := o.scopeErr(ctx, operation); ended != nil {
+			return ended
+		}
+	}
+	return err
+}
+
+// scopeErr returns why the transaction that ctx belongs to takes no more operations, or nil. mu is held.
+func (o *Object) scopeErr(ctx context.Context, operation string) error {
+	l, _ := ctx.Value(scopeKey{o}).(*layer)
+	switch {
+	case l == nil:
+	case l.committed:
+		return plainError("Cannot call %s() on transaction that has already committed: "+
+			"did you move `txn` outside of the closure?", operation)
+	case l.rolledBack:
+		return plainError("Cannot %s() on rolled back transaction", operation)
+	}
+	return nil
 }
 
 // usableLocked returns why the object must not be used, or nil.

@@ -27,9 +27,9 @@ const defaultCacheBytes = 64 << 20
 
 // Limits bound single operations and what an object can have pending. A zero field means its default.
 type Limits struct {
-	// KeyBytes is the longest key; default 2048, at most 65535.
+	// KeyBytes is the longest key; default and most 65535.
 	KeyBytes int
-	// ValueBytes is the longest value; default 2 MiB, at most 64 MiB.
+	// ValueBytes is the longest value; default 32 MiB, at most 64 MiB.
 	ValueBytes int
 	// ValueSlackBytes may come on top of ValueBytes without being named in the error's text; default 0.
 	ValueSlackBytes int
@@ -41,8 +41,9 @@ type Limits struct {
 	ListBytes int
 }
 
-// LegacyLimits are those of Cloudflare's key-value back end before SQLite, for a strict mode. Like workerd:
-// 131072 bytes are advertised and 34 more of serialization accepted.
+// LegacyLimits are those of Cloudflare's key-value back end before SQLite, for a strict mode; without it, limits only
+// keep the host healthy, as workerd's are with SQLite. Like workerd: 131072 bytes are advertised and 34 more of
+// serialization accepted.
 func LegacyLimits() Limits {
 	return Limits{KeyBytes: 2048, ValueBytes: 128 << 10, ValueSlackBytes: 34, GetKeys: 128}
 }
@@ -53,8 +54,8 @@ func (l Limits) withDefaults() Limits {
 			*v = d
 		}
 	}
-	def(&l.KeyBytes, 2048)
-	def(&l.ValueBytes, 2<<20)
+	def(&l.KeyBytes, 65535)
+	def(&l.ValueBytes, 32<<20)
 	def(&l.PendingBytes, 128<<20)
 	def(&l.ListBytes, 128<<20)
 	return l
@@ -88,6 +89,9 @@ type Hooks struct {
 	// Await gives the turn away, which includes a call of Flush, runs fn, and takes a turn again. It is how Sync
 	// waits. Nil makes Sync flush and wait within the turn.
 	Await func(ctx context.Context, fn func(context.Context) error) error
+	// SetAlarm is asked, in the turn, before an alarm is set; its error refuses the alarm. An alarm that nobody could
+	// run is refused here.
+	SetAlarm func() error
 	// Observe is told of each operation of the public API when it starts; the func it returns, which may be nil,
 	// is called with the result when it ends. Operation names are those of Cloudflare's API: get, list, put,
 	// delete, deleteAll, sync, transaction, getAlarm, setAlarm, deleteAlarm.

@@ -6,7 +6,8 @@ import (
 	"fmt"
 )
 
-// scopeKey is where the context of a transaction's function holds its layer.
+// scopeKey is where the context of a transaction's function holds its layer. That context is what workerd's txn is:
+// it says which transaction an operation or a Rollback is for, and of no use once that has ended.
 type scopeKey struct{ o *Object }
 
 // Transaction runs fn as a critical section, and its writes as one transaction: an error rolls them back and is
@@ -90,16 +91,20 @@ func (o *Object) pop(l *layer, keep bool) error {
 	}
 	if keep && !l.rolledBack {
 		o.top.merge(l)
+		l.committed = true
+	} else {
+		l.rolledBack = true
 	}
 	return nil
 }
 
-// Rollback undoes the writes of the innermost open transaction at once; what its function still asks of storage
-// fails. A second call does nothing. It fails outside a transaction.
+// Rollback undoes the writes of the transaction that ctx belongs to at once; what its function still asks of storage
+// fails. A second call does nothing. Errors: *Error outside a transaction, after its end, and while one is open within
+// it.
 func (o *Object) Rollback(ctx context.Context) error {
 	if o.hooks.InTurn != nil {
 		if err := o.hooks.InTurn(ctx); err != nil {
-			return err
+			return o.outOfTurn(ctx, "rollback", err)
 		}
 	}
 	o.mu.Lock()
@@ -107,9 +112,17 @@ func (o *Object) Rollback(ctx context.Context) error {
 	if err := o.usableLocked(); err != nil {
 		return err
 	}
-	if o.top == nil || o.top.parent == nil {
+	l, _ := ctx.Value(scopeKey{o}).(*layer)
+	switch {
+	case l != nil && l.rolledBack:
+		return nil
+	case l != nil && l.committed:
+		return o.scopeErr(ctx, "rollback")
+	case l == nil || !o.top.has(l):
 		return plainError("Cannot roll back outside of a transaction.")
+	case l != o.top:
+		return plainError("Cannot roll back an outer transaction while a nested transaction is still running.")
 	}
-	*o.top = layer{parent: o.top.parent, rolledBack: true}
+	*l = layer{parent: l.parent, rolledBack: true}
 	return nil
 }
