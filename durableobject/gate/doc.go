@@ -30,7 +30,8 @@
 //
 // An OutputGate is told of every commit that must be on disk before the object may be believed. Wait returns when
 // the commits that were locked before it was called are done. Later ones do not extend it, so a busy object's
-// replies are not held for its next writes. A failed commit breaks the gate.
+// replies are not held for its next writes. A failed commit breaks the gate, also one that it was only to Note, which
+// closes it for nobody.
 //
 // # Broken gates
 //

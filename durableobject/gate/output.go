@@ -39,6 +39,8 @@ type OutputGate struct {
 	last Commit
 	// since is when it did.
 	since time.Time
+	// noted is the last commit that nothing waits for, until it is known how it ended.
+	noted Commit
 	// broken is why the gate is broken, or nil.
 	broken error
 }
@@ -52,15 +54,31 @@ func (g *OutputGate) Lock(c Commit) {
 	g.last, g.since = c, now
 }
 
+// Note tells the gate of a commit that nothing has to wait for. It does not close the gate, and yet breaks it once it has
+// failed. Like workerd: allowUnconfirmed.
+func (g *OutputGate) Note(c Commit) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.noted = c
+}
+
 // Wait returns nil once all commits are durable that the gate was locked by before this call. It fails when that goes
 // wrong or takes longer than CommitTimeout, which breaks the gate; when the gate is broken; and when ctx ends first,
 // with the context's cause.
 func (g *OutputGate) Wait(ctx context.Context) error {
 	g.mu.Lock()
-	c, since, broken := g.last, g.since, g.broken
+	c, since, broken, noted := g.last, g.since, g.broken, g.noted
 	g.mu.Unlock()
-	if broken != nil || c == nil {
+	if broken != nil {
 		return broken
+	}
+	if noted != nil {
+		if err := g.look(noted); err != nil {
+			return err
+		}
+	}
+	if c == nil {
+		return nil
 	}
 	select {
 	case <-c.Done():
@@ -98,6 +116,24 @@ func (g *OutputGate) settle(c Commit) error {
 	defer g.mu.Unlock()
 	if g.last == c {
 		g.last = nil
+	}
+	return g.broken
+}
+
+// look breaks the gate if a commit that was noted has failed, and forgets one that went well.
+func (g *OutputGate) look(c Commit) error {
+	select {
+	case <-c.Done():
+	default:
+		return nil
+	}
+	if err := c.Err(); err != nil {
+		return g.Break(CommitFailed(err))
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.noted == c {
+		g.noted = nil
 	}
 	return g.broken
 }

@@ -225,6 +225,7 @@ func errorText(err error) string {
 // outputScript plays a script on one output gate. Each line of a case is one command:
 //
 //	lock C                  the gate is locked by commit C
+//	note C                  the gate is told of commit C, for which nobody waits
 //	wait WHO                somebody wants to let something out
 //	commit C / fail C       commit C is done, or fails
 //	cancel WHO              its context ends
@@ -280,9 +281,13 @@ func (s *outputScript) run(t *testing.T, d *datadriven.TestData) string {
 
 func (s *outputScript) command(t *testing.T, f []string) {
 	switch f[0] {
-	case "lock":
+	case "lock", "note":
 		if s.commits[f[1]] == nil {
 			s.commits[f[1]] = &scriptCommit{done: make(chan struct{})}
+		}
+		if f[0] == "note" {
+			s.gate.Note(s.commits[f[1]])
+			return
 		}
 		s.gate.Lock(s.commits[f[1]])
 	case "wait":
