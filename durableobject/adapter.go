@@ -79,15 +79,16 @@ type goInstance struct {
 	value any
 }
 
-var _ actor.Instance = (*goInstance)(nil)
+var (
+	_ actor.Instance     = (*goInstance)(nil)
+	_ actor.AlarmHandler = (*goInstance)(nil)
+)
 
 // Fetch implements actor.Instance.
 func (g *goInstance) Fetch(ctx context.Context, w http.ResponseWriter, r *http.Request) error {
 	f, ok := g.value.(Fetcher)
 	if !ok {
-		return &Error{
-			Reason: sidecar.ReasonNoSuchMethod, Message: "Handler does not export a fetch() function.", Remote: true,
-		}
+		return actor.ErrNoFetchHandler
 	}
 	return f.Fetch(ctx, w, r)
 }
@@ -102,6 +103,12 @@ func (g *goInstance) Call(ctx context.Context, method string, args []byte) ([]by
 		text = fmt.Sprintf("'%s' is a reserved method and cannot be called over RPC.", method)
 	}
 	return nil, &Error{Reason: sidecar.ReasonNoSuchMethod, Name: "TypeError", Message: text, Remote: true}
+}
+
+// HandlesAlarms implements actor.AlarmHandler.
+func (g *goInstance) HandlesAlarms() bool {
+	_, ok := g.value.(Alarmer)
+	return ok
 }
 
 // Alarm implements actor.Instance.

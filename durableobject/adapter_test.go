@@ -110,10 +110,7 @@ func TestInstanceOfAnotherType(t *testing.T) {
 func TestHandlersThatAreNotThere(t *testing.T) {
 	t.Parallel()
 	i := instance(t, greeterClass(&greeter{}))
-	err := i.Fetch(t.Context(), nil, nil)
-	var e *Error
-	if !errors.As(err, &e) || e.Message != "Handler does not export a fetch() function." ||
-		e.Reason != sidecar.ReasonNoSuchMethod || !e.Remote {
+	if err := i.Fetch(t.Context(), nil, nil); !errors.Is(err, actor.ErrNoFetchHandler) {
 		t.Errorf("fetch: got %#v", err)
 	}
 	if err := i.Alarm(t.Context(), AlarmInfo{}); !errors.Is(err, actor.ErrNoAlarmHandler) {

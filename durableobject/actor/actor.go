@@ -36,6 +36,9 @@ type Hooks struct {
 	// InputWait and OutputWait are called when an event begins to wait at a gate, and what they return when the
 	// waiting is over.
 	InputWait, OutputWait func(ctx context.Context) (done func(err error))
+	// Storage is called when an object uses its storage, with the operation's name in Cloudflare's API, and what it
+	// returns, unless nil, when that is over.
+	Storage func(ctx context.Context, operation string) (done func(err error))
 	// Background is called when WaitUntil was given work, and what it returns when that is done. It must not block. It
 	// is not called any more once the actor is broken.
 	Background func() (done func())
@@ -82,6 +85,8 @@ type Actor struct {
 	// reason and err say why the actor is broken.
 	reason BrokenReason
 	err    error
+	// noRetry says that the alarm whose handler runs must not be run again, though the actor breaks.
+	noRetry bool
 	// inTurns is true while somebody has the turn; starting are what WaitUntil was given meanwhile.
 	inTurns  bool
 	starting []func()
@@ -104,7 +109,8 @@ func New(o Options) *Actor {
 	a.in.Hooks = gate.Hooks{Wait: a.queued, Broken: a.inputBroken}
 	a.out.Hooks = gate.Hooks{Wait: o.Shared.Hooks.OutputWait, Broken: a.outputBroken}
 	a.storage = o.Shared.Store.Object(o.Namespace, o.ID, storage.Hooks{
-		InTurn: a.inTurn, CriticalSection: a.section, Await: a.leave,
+		InTurn: a.inTurn, CriticalSection: a.section, Await: a.leave, SetAlarm: a.handlesAlarms,
+		Observe: o.Shared.Hooks.Storage,
 	})
 	if o.HasName {
 		a.storage.SetName(o.Name)

@@ -41,11 +41,34 @@ func (a *Actor) Alarm(ctx context.Context, due storage.DueAlarm) (alarm.Outcome,
 	return a.failedAlarm(ctx, err), err
 }
 
+// textNoAlarmHandler is what SetAlarm says to a class that handles no alarms. Like workerd.
+const textNoAlarmHandler = "Your Durable Object class must have an alarm() handler in order to call setAlarm()"
+
+// handlesAlarms is the storage's question whether an alarm may be set, within a turn. The constructor's may: there is no
+// instance yet that could be asked.
+func (a *Actor) handlesAlarms() error {
+	if h, ok := a.instance.(AlarmHandler); ok && !h.HandlesAlarms() {
+		return &storage.Error{Class: "TypeError", Message: textNoAlarmHandler}
+	}
+	return nil
+}
+
+// alarmGivenUp reports whether the object was aborted with the word that its alarm is not to be run again.
+func (a *Actor) alarmGivenUp() bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.noRetry
+}
+
 // failedAlarm says whether a run that failed counts against the object's code. Like workerd: errors of the code,
 // aborts and limits do; faults of the system do not.
 func (a *Actor) failedAlarm(ctx context.Context, err error) alarm.Outcome {
 	switch a.Reason() {
-	case ReasonOutputGate:
+	case ReasonAborted:
+		if a.alarmGivenUp() {
+			return alarm.GivenUp
+		}
+	case ReasonOutputGate, ReasonOperator:
 		return alarm.Internal
 	case ReasonShutdown:
 		return alarm.Interrupted

@@ -16,6 +16,8 @@ const (
 	smallBodyBytes = 64 << 10
 	// maxUnflushedBytes is how much of a response may wait for a Flush. Like workerd: the limit of an RPC value.
 	maxUnflushedBytes = 32 << 20
+	// streamPieceBytes is how much ReadFrom reads at a time, and how much it lets gather.
+	streamPieceBytes = 64 << 10
 )
 
 // readSmall reads the whole of a small body, so that nobody has to wait for it later. A larger one, or one of unknown
@@ -84,6 +86,7 @@ var (
 	_ http.Flusher                    = (*responseWriter)(nil)
 	_ interface{ FlushError() error } = (*responseWriter)(nil)
 	_ io.StringWriter                 = (*responseWriter)(nil)
+	_ io.ReaderFrom                   = (*responseWriter)(nil)
 )
 
 // Header implements http.ResponseWriter.
@@ -97,6 +100,7 @@ func (r *responseWriter) WriteHeader(status int) {
 }
 
 // Write implements http.ResponseWriter. It does not wait; what it is given must not exceed 32 MiB between two Flushes.
+// io.Copy, which flushes, has no such limit.
 func (r *responseWriter) Write(p []byte) (int, error) {
 	if err := r.reserve(len(p)); err != nil {
 		return 0, err
@@ -112,6 +116,30 @@ func (r *responseWriter) WriteString(s string) (int, error) {
 	}
 	r.body = append(r.body, s...)
 	return len(s), nil
+}
+
+// ReadFrom implements io.ReaderFrom, which is what io.Copy to a response uses: it flushes each piece that it has read, so
+// that a body of any size takes constant memory. It gives the turn away, if the event holds it.
+func (r *responseWriter) ReadFrom(src io.Reader) (n int64, err error) {
+	piece := make([]byte, streamPieceBytes)
+	for {
+		m, err := src.Read(piece)
+		n += int64(m)
+		if _, werr := r.Write(piece[:m]); werr != nil {
+			return n, werr
+		}
+		switch {
+		case err == io.EOF: //nolint:errorlint // as io.Copy compares it
+			return n, nil
+		case err != nil:
+			return n, err
+		case len(r.body) < streamPieceBytes:
+			continue
+		}
+		if err := r.FlushError(); err != nil {
+			return n, err
+		}
+	}
 }
 
 func (r *responseWriter) reserve(n int) error {

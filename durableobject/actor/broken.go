@@ -33,6 +33,8 @@ const (
 	ReasonPanic
 	// ReasonShutdown: its host stops.
 	ReasonShutdown
+	// ReasonOperator: an operator ended it.
+	ReasonOperator
 )
 
 // String returns the reason in one word, for logs and spans.
@@ -54,6 +56,8 @@ func (r BrokenReason) String() string {
 		return "panic"
 	case ReasonShutdown:
 		return "shutdown"
+	case ReasonOperator:
+		return "operator"
 	}
 	return fmt.Sprintf("BrokenReason(%d)", int(r))
 }
@@ -71,6 +75,9 @@ var (
 	// ErrNoAlarmHandler is returned by Instance.Alarm when the class handles no alarms. The alarm is dropped. Like
 	// workerd: outcome scriptNotFound.
 	ErrNoAlarmHandler = errors.New("class has no alarm handler")
+	// ErrNoFetchHandler is returned, as it is, by Instance.Fetch when the class handles no requests. The host warns of it.
+	// The text is workerd's.
+	ErrNoFetchHandler = errors.New("Handler does not export a fetch() function.")
 )
 
 // textAbort is what callers get of Abort without a reason. Like workerd.

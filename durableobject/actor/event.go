@@ -21,7 +21,13 @@ func (a *Actor) Fetch(ctx context.Context, props []byte, w http.ResponseWriter, 
 		r = r.WithContext(t)
 		r.Body = &gatedBody{ReadCloser: body, actor: a, ctx: t}
 		out.ctx = t
-		return a.instance.Fetch(t, out, r)
+		err := a.instance.Fetch(t, out, r)
+		if err == ErrNoFetchHandler { //nolint:errorlint // one of an object further down is not meant
+			a.shared.Log.Warn("Received a FetchEvent but we lack a handler for FetchEvents. "+
+				"Did you remember to export a fetch() function?", "namespace", a.namespace, "object_id", a.id.String())
+			return &sidecar.Error{Reason: sidecar.ReasonNoSuchMethod, Message: err.Error(), Cause: err}
+		}
+		return err
 	})
 	if err != nil {
 		return err

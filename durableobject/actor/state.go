@@ -26,6 +26,12 @@ type Instance interface {
 	Alarm(ctx context.Context, a AlarmInfo) error
 }
 
+// AlarmHandler is what an Instance may be to say whether its class handles alarms. Without it, it does.
+type AlarmHandler interface {
+	// HandlesAlarms reports whether Alarm does more than return ErrNoAlarmHandler.
+	HandlesAlarms() bool
+}
+
 // AlarmInfo says which run of an alarm this is.
 type AlarmInfo struct {
 	// ScheduledTime is the time that was set.
@@ -106,4 +112,27 @@ func (s *State) BlockConcurrencyWhile(ctx context.Context, fn func(context.Conte
 
 // Abort breaks the object: what runs and waits fails with reason, writes not yet committed are lost, and the
 // next event gets a new instance.
-func (s *State) Abort(reason error) { s.actor.Break(ReasonAborted, abortError(reason)) }
+//
+// Nil stands for workerd's text. Go code is not stopped by it: return. An alarm whose handler aborts is run again, as
+// after any failure; see AbortWith.
+func (s *State) Abort(reason error) { s.AbortWith(reason, AbortOptions{}) }
+
+// AbortOptions change what Abort does.
+type AbortOptions struct {
+	// NoAlarmRetry has the alarm whose handler runs at present not be run again: it is deleted, unless a new one was
+	// set and committed. Cloudflare's `retryAlarm: false`.
+	NoAlarmRetry bool
+}
+
+// AbortWith is Abort with options.
+func (s *State) AbortWith(reason error, o AbortOptions) {
+	a := s.actor
+	if o.NoAlarmRetry {
+		a.mu.Lock()
+		if a.reason == NotBroken {
+			a.noRetry = true
+		}
+		a.mu.Unlock()
+	}
+	a.Break(ReasonAborted, abortError(reason))
+}

@@ -115,10 +115,14 @@ func (a *Actor) end(t *turn) {
 }
 
 // pass ends the turn that is held: what was written in it is on its way to disk, and locks the output gate, before
-// anybody else runs.
+// anybody else runs. The gate is told of an unconfirmed commit too: if it fails, the object breaks.
 func (a *Actor) pass() {
-	if c := a.storage.Flush(); c != nil && c.Confirmed() {
-		a.out.Lock(c)
+	if c := a.storage.Flush(); c != nil {
+		if c.Confirmed() {
+			a.out.Lock(c)
+		} else {
+			a.out.Note(c)
+		}
 	}
 	a.endTurn()
 	a.in.Leave()

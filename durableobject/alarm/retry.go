@@ -18,11 +18,13 @@ const (
 	Stale
 	// NoHandler means that the class has no alarm handler: the alarm is dropped. Like workerd: scriptNotFound.
 	NoHandler
+	// GivenUp means that the handler failed and said that it must not be run again: the alarm is deleted.
+	GivenUp
 	// Interrupted means that the host is draining: the alarm stays as it is, for the next start.
 	Interrupted
 )
 
-var outcomeNames = [...]string{"internal", "ok", "failed", "stale", "no handler", "interrupted"}
+var outcomeNames = [...]string{"internal", "ok", "failed", "stale", "no handler", "given up", "interrupted"}
 
 // String returns the outcome's name.
 func (o Outcome) String() string {

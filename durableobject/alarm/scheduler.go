@@ -38,6 +38,9 @@ type Options struct {
 	// Object.EndAlarm within turns of the object, and returns the outcome once the commit of EndAlarm is done. ctx
 	// ends after MaxRun or when the scheduler is closed; Deliver must return soon after.
 	Deliver func(ctx context.Context, d storage.DueAlarm) Outcome
+	// Ended is told how a run ended, once what follows from that is on disk; nil is fine. It must not block. It is not
+	// told of runs that Close cuts short.
+	Ended func(d storage.DueAlarm, outcome Outcome)
 	// Concurrency is the greatest number of runs under way; 0 means 1024.
 	Concurrency int
 	// Log takes faults of the store and alarms that were dropped; nil discards it.
@@ -240,7 +243,11 @@ func (s *Scheduler) make(d storage.DueAlarm) {
 		s.o.Log.Error("alarm could not be read", "namespace", d.Namespace, "object_id", d.ID, "err", err)
 		return
 	}
-	if !ok || s.ctx.Err() != nil {
+	if s.ctx.Err() != nil {
+		return
+	}
+	if !ok {
+		s.ended(d, Stale)
 		return
 	}
 	ctx, cancel := context.WithTimeoutCause(s.ctx, MaxRun, ErrTimeout)
@@ -256,6 +263,13 @@ func (s *Scheduler) make(d storage.DueAlarm) {
 		s.o.Log.Error("alarm's outcome could not be written", "namespace", d.Namespace, "object_id", d.ID,
 			"outcome", outcome.String(), "err", err)
 	}
+	s.ended(d, outcome)
+}
+
+func (s *Scheduler) ended(d storage.DueAlarm, outcome Outcome) {
+	if s.o.Ended != nil {
+		s.o.Ended(d, outcome)
+	}
 }
 
 // settle writes what follows from an outcome. What it writes has no effect if the handler set a new alarm.
@@ -263,7 +277,7 @@ func (s *Scheduler) settle(d storage.DueAlarm, outcome Outcome) error {
 	switch outcome {
 	case Stale, Interrupted:
 		return nil
-	case OK: // the actor has deleted it, unless that went wrong
+	case OK, GivenUp: // after OK the actor has deleted it, unless that went wrong
 		_, err := s.o.Store.DropAlarm(d)
 		return err
 	case NoHandler:

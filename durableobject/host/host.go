@@ -37,6 +37,10 @@ type Options struct {
 	Classes []durableobject.Class
 	// MaxWaiting is how many events may wait for one object; zero means 10,000.
 	MaxWaiting int
+	// StrictLimits holds objects to the limits of Cloudflare's key-value storage before SQLite: keys of 2048 bytes,
+	// values of 128 KiB, 128 keys in one get. Without it only such limits hold as keep the host healthy. Serve heeds
+	// it; for New, the store's own options say the same.
+	StrictLimits bool
 	// Reflection serves gRPC reflection, for development.
 	Reflection bool
 	// Log takes the host's log; nil discards it.
@@ -90,6 +94,8 @@ type Host struct {
 	epoch atomic.Uint64
 	// running counts events and background work.
 	running gauge
+	// awaited are the runs of alarms that operators wait for.
+	awaited awaitedRuns
 }
 
 // New returns a host for an open store, which stays the caller's to close, after the host. It neither listens nor joins
@@ -118,7 +124,9 @@ func New(o Options, store *storage.Store) (*Host, error) {
 		MaxWaiting: o.MaxWaiting, Log: h.log, Hooks: h.hooks(),
 	}
 	h.table.shared, h.table.memory = &h.shared, newReclaimer()
-	scheduler, err := alarm.New(alarm.Options{Store: store, Deliver: h.deliverAlarm, Log: h.log})
+	scheduler, err := alarm.New(alarm.Options{
+		Store: store, Deliver: h.deliverAlarm, Ended: h.awaited.ended, Log: h.log,
+	})
 	if err != nil {
 		h.end(nil)
 		return nil, errors.Join(fmt.Errorf("start alarms: %w", err), h.router.Close())
@@ -150,6 +158,7 @@ func (h *Host) hooks() actor.Hooks {
 		},
 		InputWait:  wait(telemetry.SpanInputGateLockWait),
 		OutputWait: wait(telemetry.SpanOutputGateLockWait),
+		Storage:    observeStorage,
 		Broken: func(a *actor.Actor, reason actor.BrokenReason, err error) {
 			if reason == actor.ReasonShutdown {
 				return
@@ -162,6 +171,19 @@ func (h *Host) hooks() actor.Hooks {
 				"object_id", a.ID().String(), "reason", reason.String(), "err", causes(err))
 		},
 	}
+}
+
+// observeStorage makes a span of an operation of storage. Like workerd: such spans have a name and nothing else.
+func observeStorage(ctx context.Context, operation string) func(error) {
+	name := telemetry.StorageSpan(operation)
+	if name == "" {
+		return nil
+	}
+	_, span := telemetry.Start(ctx, name)
+	if !span.Sampled() {
+		return nil
+	}
+	return span.End
 }
 
 // causes returns an error for the log, with what is behind it: the text for callers may hide it.

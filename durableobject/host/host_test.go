@@ -248,12 +248,15 @@ func TestAlarm(t *testing.T) {
 	})
 }
 
-// AL-17: a class without a handler loses the alarm, with a warning.
+// AL-4 and AL-17: a class without a handler can't set an alarm, except in its constructor, and loses that one when it is
+// due, with a warning.
 func TestAlarmWithoutHandler(t *testing.T) {
 	t.Parallel()
 	class := durableobject.Class{
 		Name: "Test",
-		New:  func(_ context.Context, s *durableobject.State) (any, error) { return s, nil },
+		New: func(ctx context.Context, s *durableobject.State) (any, error) {
+			return s, s.Storage().SetAlarm(ctx, time.Now(), storage.PutOptions{})
+		},
 		Methods: map[string]durableobject.Method{
 			"set": durableobject.Func(func(s *durableobject.State, ctx context.Context, _ string) (string, error) {
 				return "", s.Storage().SetAlarm(ctx, time.Now(), storage.PutOptions{})
@@ -261,10 +264,13 @@ func TestAlarmWithoutHandler(t *testing.T) {
 		},
 	}
 	bubble(t, []durableobject.Class{class}, func(t *testing.T, s *stack) {
-		if _, err := s.call("a", "set"); err != nil {
-			t.Fatal(err)
+		_, err := s.call("a", "set")
+		e := wantReason(t, err, sidecar.ReasonException,
+			"Your Durable Object class must have an alarm() handler in order to call setAlarm()")
+		if e.Name != "TypeError" || !e.Remote || e.Reset {
+			t.Errorf("got %+v", e)
 		}
-		time.Sleep(time.Hour)
+		time.Sleep(5 * time.Second)
 		if n := strings.Count(s.log.String(), "Attempted to run a scheduled alarm without a handler"); n != 1 {
 			t.Errorf("%d warnings: %s", n, s.log.String())
 		}

@@ -11,7 +11,9 @@ import (
 	healthpb "google.golang.org/grpc/health/grpc_health_v1"
 
 	"github.com/tandem-do/tandem/durableobject/actor"
+	"github.com/tandem-do/tandem/durableobject/admin"
 	"github.com/tandem-do/tandem/durableobject/storage"
+	dopb "github.com/tandem-do/tandem/proto/durableobject/v1"
 	"github.com/tandem-do/tandem/proto/sidecar"
 )
 
@@ -32,7 +34,11 @@ func Serve(ctx context.Context, o Options) (err error) {
 	if err := o.Validate(); err != nil {
 		return err
 	}
-	store, err := storage.Open(storage.Options{Dir: o.Dir, Log: o.Log})
+	so := storage.Options{Dir: o.Dir, Log: o.Log}
+	if o.StrictLimits {
+		so.Limits = storage.LegacyLimits()
+	}
+	store, err := storage.Open(so)
 	if err != nil {
 		return fmt.Errorf("open store: %w", err)
 	}
@@ -50,6 +56,7 @@ func (h *Host) Serve(ctx context.Context, l net.Listener, reflection bool) error
 	server := sidecar.NewServer(sidecar.ServerOptions{Reflection: reflection, Log: h.log})
 	server.Health.SetServingStatus("", healthpb.HealthCheckResponse_NOT_SERVING)
 	sidecar.RegisterOrderedHandler(server, h)
+	dopb.RegisterAdminServiceServer(server.Server, admin.New(h.store, operator{h}))
 
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)

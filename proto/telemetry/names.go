@@ -23,6 +23,48 @@ const (
 	SpanPlacementLocate     = "placement_locate"
 )
 
+// Span names of an object's storage operations, with the operation's name in Cloudflare's API. Like workerd.
+const (
+	spanStorageGet         = "durable_object_storage_get"
+	spanStoragePut         = "durable_object_storage_put"
+	spanStorageDelete      = "durable_object_storage_delete"
+	spanStorageList        = "durable_object_storage_list"
+	spanStorageDeleteAll   = "durable_object_storage_deleteAll"
+	spanStorageSync        = "durable_object_storage_sync"
+	spanStorageTransaction = "durable_object_storage_transaction"
+	spanStorageGetAlarm    = "durable_object_storage_getAlarm"
+	spanStorageSetAlarm    = "durable_object_storage_setAlarm"
+	spanStorageDeleteAlarm = "durable_object_storage_deleteAlarm"
+)
+
+// StorageSpan returns the name of the span of an operation of an object's storage, such as "get", or "" for an
+// operation that has none. It puts no string together, so that an unsampled operation costs nothing.
+func StorageSpan(operation string) string {
+	switch operation {
+	case "get":
+		return spanStorageGet
+	case "put":
+		return spanStoragePut
+	case "delete":
+		return spanStorageDelete
+	case "list":
+		return spanStorageList
+	case "deleteAll":
+		return spanStorageDeleteAll
+	case "sync":
+		return spanStorageSync
+	case "transaction":
+		return spanStorageTransaction
+	case "getAlarm":
+		return spanStorageGetAlarm
+	case "setAlarm":
+		return spanStorageSetAlarm
+	case "deleteAlarm":
+		return spanStorageDeleteAlarm
+	}
+	return ""
+}
+
 // Attribute keys.
 const (
 	AttrHTTPMethod        = "http.request.method"
