@@ -2,7 +2,9 @@ package binding
 
 import (
 	"context"
+	"errors"
 	"net/http"
+	"sync/atomic"
 
 	"github.com/tandem-do/tandem/proto/objectid"
 	"github.com/tandem-do/tandem/proto/sidecar"
@@ -35,27 +37,57 @@ func (n *Namespace) GetByName(name string) *Stub {
 }
 
 // Stub is the caller's handle on one object. It may be used from any goroutine.
+//
+// A stub that was told of its object's reset goes on to fail with that error; a new stub of the same object works. An
+// error that is Retryable does no such harm. Like workerd: a stub stays bound to the instance that broke. Unlike
+// workerd: one that learned of no reset reaches the next instance.
 type Stub struct {
 	caller sidecar.Caller
 	target sidecar.Target
+	// broken is the error of the reset that a call met, or nil.
+	broken atomic.Pointer[sidecar.Error]
 }
 
 // ID returns the object's ID.
 func (s *Stub) ID() objectid.ID { return s.target.ID }
 
-// WithProps returns a copy of the stub whose events carry these props.
+// WithProps returns a new stub of the same object whose events carry these props.
 func (s *Stub) WithProps(p []byte) *Stub {
-	c := *s
+	c := &Stub{caller: s.caller, target: s.target}
 	c.target.Props = p
-	return &c
+	c.broken.Store(s.broken.Load())
+	return c
 }
 
 // Fetch sends a request to the object's fetch handler. Close the response's body. Errors are *sidecar.Error.
 func (s *Stub) Fetch(ctx context.Context, r *http.Request) (*http.Response, error) {
-	return s.caller.Fetch(ctx, s.target, r)
+	if e := s.broken.Load(); e != nil {
+		if r.Body != nil {
+			r.Body.Close()
+		}
+		return nil, e
+	}
+	resp, err := s.caller.Fetch(ctx, s.target, r)
+	s.learn(err)
+	return resp, err
 }
 
 // Call runs a method of the object with serialized arguments. Errors are *sidecar.Error.
 func (s *Stub) Call(ctx context.Context, method string, args []byte) ([]byte, error) {
-	return s.caller.Call(ctx, s.target, method, args)
+	if e := s.broken.Load(); e != nil {
+		return nil, e
+	}
+	value, err := s.caller.Call(ctx, s.target, method, args)
+	s.learn(err)
+	return value, err
+}
+
+// learn notes that the object was reset. An error from further down is the object's own word, and no reset of it.
+func (s *Stub) learn(err error) {
+	if err == nil {
+		return
+	}
+	if e, ok := errors.AsType[*sidecar.Error](err); ok && e.Reset && !e.Remote && !e.Retryable {
+		s.broken.CompareAndSwap(nil, e)
+	}
 }
