@@ -57,6 +57,10 @@ func failedCommit(err error, confirmed bool) *Commit {
 // behind: 4095 syncs waiting, or memtables full. The batch is the store's from here on. Store.mu is read-locked,
 // and the store was found usable.
 func (s *Store) applyLocked(b *pebble.Batch, confirmed bool) *Commit {
+	if s.readOnly {
+		_ = b.Close() // it was not applied
+		return failedCommit(ErrReadOnly, confirmed)
+	}
 	if err := s.db.ApplyNoSyncWait(b, pebble.Sync); err != nil {
 		s.breakWith(err)
 		return failedCommit(s.brokenErr(), confirmed)
