@@ -76,7 +76,7 @@ func (rt *runtime) serveInto(ctx context.Context, out *outlet, r *http.Request, 
 	telemetry.InjectHTTP(ctx, request.Header)
 	if in != nil {
 		request.Body = io.NopCloser(bytes.NewReader(in.body))
-		out.noPrime = in.initialize
+		out.noPrime, out.message = in.initialize, in
 	}
 	rt.transport.ServeHTTP(out, request)
 	return nil

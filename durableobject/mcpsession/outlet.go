@@ -3,6 +3,7 @@ package mcpsession
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"net/http"
 	"strings"
 	"sync"
@@ -35,6 +36,8 @@ var (
 type outlet struct {
 	// noPrime drops the priming event.
 	noPrime bool
+	// message is the POST that is answered; nil for a GET.
+	message *inspected
 	// wake has a token when something was flushed.
 	wake chan struct{}
 
@@ -153,6 +156,9 @@ func (o *outlet) refused(w http.ResponseWriter, text []byte) bool {
 		return false
 	}
 	message := strings.TrimSpace(string(text))
+	if o.answered(w, message) {
+		return true
+	}
 	e := &props.HTTPError{Status: o.status, Code: props.CodeTransport, Message: message}
 	switch {
 	case o.status == http.StatusNotFound: // a session that is closing
@@ -165,6 +171,40 @@ func (o *outlet) refused(w http.ResponseWriter, text []byte) bool {
 		e.Code = props.CodeParse
 	}
 	e.WriteTo(w)
+	return true
+}
+
+// JSON-RPC's codes for a request that came well and asks for what is not there.
+const (
+	codeMethodNotFound = -32601
+	codeInvalidParams  = -32602
+)
+
+// answered answers a single message that the SDK refused for what it asks rather than for how it came. That is no
+// fault of the transport: a request gets an error of its own, a notification is taken and ignored.
+func (o *outlet) answered(w http.ResponseWriter, refusal string) bool {
+	in := o.message
+	if in == nil || in.method == "" || o.status != http.StatusBadRequest {
+		return false
+	}
+	var code int
+	var message string
+	switch {
+	case strings.HasPrefix(refusal, "JSON RPC not handled"):
+		code, message = codeMethodNotFound, "Method not found: "+shorten(in.method)
+	case strings.HasSuffix(refusal, `missing required "params"`):
+		code, message = codeInvalidParams, "Invalid params: "+shorten(in.method)+" needs params"
+	default:
+		return false
+	}
+	if in.id == nil {
+		w.WriteHeader(http.StatusAccepted)
+		return true
+	}
+	body := fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"error":{"code":%d,"message":%s}}`, in.id, code, quoteJSON(message))
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(http.StatusOK)
+	_, _ = w.Write([]byte(body)) // the reader has gone then
 	return true
 }
 

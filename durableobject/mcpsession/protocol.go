@@ -34,8 +34,9 @@ type inspected struct {
 	initialize, batch bool
 	// calls are the JSON-RPC ids of the calls, in a form that can be compared.
 	calls []string
-	// params are those of a single message.
-	params json.RawMessage
+	// method, id and params are those of a single message; id is nil for a notification or a response.
+	method     string
+	id, params json.RawMessage
 }
 
 // inspect reads and parses a POST's body. Errors are *props.HTTPError, but for a body that could not be read.
@@ -61,7 +62,7 @@ func inspect(r *http.Request) (*inspected, error) {
 		err = json.Unmarshal(body, &messages)
 	} else {
 		err = json.Unmarshal(body, &messages[0])
-		in.params = messages[0].Params
+		in.method, in.params = messages[0].Method, messages[0].Params
 	}
 	if err != nil {
 		return nil, &props.HTTPError{
@@ -72,6 +73,9 @@ func inspect(r *http.Request) (*inspected, error) {
 		in.initialize = in.initialize || m.Method == methodInitialize
 		if m.Method != "" && len(m.ID) > 0 && string(m.ID) != "null" {
 			in.calls = append(in.calls, rpcID(m.ID))
+			if !in.batch {
+				in.id = m.ID
+			}
 		}
 	}
 	return in, nil

@@ -353,6 +353,32 @@ func TestDraining(t *testing.T) {
 	})
 }
 
+// What a session does not know is an error of that request alone, under its id; a notification is ignored.
+func TestUnknownMethods(t *testing.T) {
+	in(t, Options{}, func(t *testing.T, w *world) {
+		u := w.user("a", "o")
+		r, _ := u.post(t, "", initializeBody)
+		session := r.Header.Get(props.HeaderSessionID)
+		for _, tc := range []struct {
+			name, body string
+			status     int
+			want       string
+		}{
+			{"request", `{"jsonrpc":"2.0","id":"x","method":"no\"such"}`, 200,
+				`{"jsonrpc":"2.0","id":"x","error":{"code":-32601,"message":"Method not found: no\"such"}}`},
+			{"without params", `{"jsonrpc":"2.0","id":7,"method":"tools/call"}`, 200,
+				`{"jsonrpc":"2.0","id":7,"error":{"code":-32602,"message":"Invalid params: tools/call needs params"}}`},
+			{"notification", `{"jsonrpc":"2.0","method":"notifications/nope"}`, 202, ""},
+			{"the id again", `{"jsonrpc":"2.0","id":7,"method":"nope"}`, 200,
+				`{"jsonrpc":"2.0","id":7,"error":{"code":-32601,"message":"Method not found: nope"}}`},
+		} {
+			if r, body := u.post(t, session, tc.body); r.StatusCode != tc.status || body != tc.want {
+				t.Errorf("%s: got %d %s", tc.name, r.StatusCode, body)
+			}
+		}
+	})
+}
+
 // A drain ends paused executions; it approves nothing.
 func TestDrainingApprovesNothing(t *testing.T) {
 	in(t, Options{}, func(t *testing.T, w *world) {

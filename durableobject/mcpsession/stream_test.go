@@ -250,12 +250,15 @@ func TestInspect(t *testing.T) {
 		want       inspected
 		ok         bool
 	}{
-		{"call", `{"jsonrpc":"2.0","id":1,"method":"a"}`, inspected{calls: []string{"float64:1"}}, true},
-		{"text id", `{"id":"1","method":"a"}`, inspected{calls: []string{"string:1"}}, true},
-		{"notification", `{"method":"a"}`, inspected{}, true},
-		{"null id", `{"id":null,"method":"a"}`, inspected{}, true},
+		{"call", `{"jsonrpc":"2.0","id":1,"method":"a"}`, inspected{method: "a", id: []byte("1"), calls: []string{"float64:1"}}, true},
+		{"text id", `{"id":"1","method":"a"}`, inspected{method: "a", id: []byte(`"1"`), calls: []string{"string:1"}}, true},
+		{"notification", `{"method":"a"}`, inspected{method: "a"}, true},
+		{"null id", `{"id":null,"method":"a"}`, inspected{method: "a"}, true},
 		{"answer", `{"id":1,"result":{}}`, inspected{}, true},
-		{"initialize", `{"id":0,"method":"initialize"}`, inspected{initialize: true, calls: []string{"float64:0"}}, true},
+		{
+			"initialize", `{"id":0,"method":"initialize"}`,
+			inspected{initialize: true, method: "initialize", id: []byte("0"), calls: []string{"float64:0"}}, true,
+		},
 		{
 			"batch", ` [{"id":1,"method":"a"},{"id":2,"method":"initialize"}]`,
 			inspected{initialize: true, batch: true, calls: []string{"float64:1", "float64:2"}}, true,
