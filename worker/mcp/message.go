@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
+	"strconv"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
@@ -14,6 +16,8 @@ const (
 	methodToolsCall  = "tools/call"
 	// maxBatch bounds the messages of one body.
 	maxBatch = 256
+	// maxID is the largest number, positive or negative, that every JSON implementation keeps as it is.
+	maxID = 1<<53 - 1
 )
 
 // message is what the worker needs to know of a body. Of a batch it describes the first request.
@@ -112,7 +116,7 @@ func (m *message) add(raw []byte) error {
 	return nil
 }
 
-// requestID returns an ID as text: a string or a number; empty when there is none, or null.
+// requestID returns an ID as text: a string or a whole number; empty when there is none, or null.
 func requestID(raw json.RawMessage) (string, error) {
 	if len(raw) == 0 || string(raw) == "null" {
 		return "", nil
@@ -126,6 +130,10 @@ func requestID(raw json.RawMessage) (string, error) {
 		}
 		return text, err
 	case c == '-', c >= '0' && c <= '9':
+		// Others would be answered under another number, which their sender does not know.
+		if n, err := strconv.ParseFloat(string(raw), 64); err != nil || n != math.Trunc(n) || math.Abs(n) > maxID {
+			return "", errors.New("the id is not a whole number, or too large")
+		}
 		return string(raw), nil
 	}
 	return "", errors.New("the id is neither a string nor a number")
