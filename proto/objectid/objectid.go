@@ -8,7 +8,7 @@
 // where key = SHA-256(unique key of the namespace). Like workerd: an ID that wrangler made for the same
 // unique key is the same ID here.
 //
-// The package has no state; everything in it may be called from any goroutine.
+// Everything in it may be called from any goroutine.
 package objectid
 
 import (
@@ -18,6 +18,8 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"errors"
+	"hash"
+	"sync"
 )
 
 const (
@@ -51,12 +53,22 @@ func (id ID) Slot() uint32 { return uint32(binary.BigEndian.Uint16(id[:2])) % Sl
 // Namespace derives the IDs of one namespace.
 type Namespace struct {
 	uniqueKey string
-	key       [sha256.Size]byte
+	// macs keeps *keyed, whose making costs more than its use.
+	macs *sync.Pool
+}
+
+// keyed is a MAC with the namespace's key, and room for its result.
+type keyed struct {
+	hash.Hash
+	sum [sha256.Size]byte
 }
 
 // NewNamespace returns the namespace with the given unique key, such as "chat-Room".
 func NewNamespace(uniqueKey string) Namespace {
-	return Namespace{uniqueKey: uniqueKey, key: sha256.Sum256([]byte(uniqueKey))}
+	key := sha256.Sum256([]byte(uniqueKey))
+	return Namespace{uniqueKey: uniqueKey, macs: &sync.Pool{New: func() any {
+		return &keyed{Hash: hmac.New(sha256.New, key[:])}
+	}}}
 }
 
 // UniqueKey returns the key that the namespace was made with.
@@ -104,8 +116,10 @@ func (n Namespace) seal(head [half]byte) ID {
 }
 
 func (n Namespace) mac(data []byte) (out [half]byte) {
-	h := hmac.New(sha256.New, n.key[:])
+	h := n.macs.Get().(*keyed)
+	defer n.macs.Put(h)
+	h.Reset()
 	h.Write(data)
-	copy(out[:], h.Sum(nil))
+	copy(out[:], h.Sum(h.sum[:0]))
 	return out
 }
