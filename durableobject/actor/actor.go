@@ -102,10 +102,10 @@ type Actor struct {
 func New(o Options) *Actor {
 	a := &Actor{
 		shared: o.Shared, class: o.Class, namespace: o.Namespace, id: o.ID, name: o.Name, hasName: o.HasName,
-		lastActive: time.Now(),
+		lastActive: o.Shared.Store.Clock().Now(),
 	}
 	a.state.actor = a
-	a.in.MaxWaiting = o.Shared.MaxWaiting
+	a.in.MaxWaiting, a.in.Clock = o.Shared.MaxWaiting, o.Shared.Store.Clock()
 	a.in.Hooks = gate.Hooks{Wait: a.queued, Broken: a.inputBroken}
 	a.out.Hooks = gate.Hooks{Wait: o.Shared.Hooks.OutputWait, Broken: a.outputBroken}
 	a.storage = o.Shared.Store.Object(o.Namespace, o.ID, storage.Hooks{
@@ -161,7 +161,7 @@ func (a *Actor) Evict(idle time.Duration) (evicted bool, again time.Duration) {
 		}
 	}
 	a.mu.Lock()
-	rest := idle - time.Since(a.lastActive)
+	rest := idle - a.shared.Store.Clock().Since(a.lastActive)
 	switch {
 	case a.reason != NotBroken:
 		a.mu.Unlock()
@@ -267,7 +267,7 @@ func (a *Actor) delist(t *turn) {
 	}
 	t.prev, t.next = nil, nil
 	if a.active--; a.active == 0 {
-		a.lastActive = time.Now()
+		a.lastActive = a.shared.Store.Clock().Now()
 	}
 	a.mu.Unlock()
 	t.cancel(nil)

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/tandem-do/tandem/durableobject/clock"
 	"github.com/tandem-do/tandem/durableobject/storage"
 	"github.com/tandem-do/tandem/proto/objectid"
 	"github.com/tandem-do/tandem/runtime/binding"
@@ -64,6 +65,10 @@ func (s *State) Name() (string, bool) {
 	defer a.mu.Unlock()
 	return a.name, a.hasName
 }
+
+// Clock returns the time by which the object lives: that of its alarms. In a test it can be ahead of real time, so what
+// an object promises to do at a time, or notes of one, goes by it.
+func (s *State) Clock() clock.Clock { return s.actor.shared.Store.Clock() }
 
 // Storage returns the object's storage.
 func (s *State) Storage() *storage.Object { return s.actor.storage }

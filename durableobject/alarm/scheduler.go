@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/tandem-do/tandem/durableobject/clock"
 	"github.com/tandem-do/tandem/durableobject/storage"
 	"github.com/tandem-do/tandem/proto/objectid"
 )
@@ -17,9 +18,11 @@ import (
 const MaxRun = 15 * time.Minute
 
 const (
-	// maxSleep bounds a sleep, since timers do not follow when the wall clock is set, and how long an alarm
-	// waits that a fault of the store kept from running.
+	// maxSleep bounds a sleep, by real time, since timers do not follow when the wall clock is set, and how long an
+	// alarm waits that a fault of the store kept from running.
 	maxSleep = 30 * time.Second
+	// never is later than any sleep lasts.
+	never = 24 * time.Hour * 365
 	// pageSize is how many due alarms are held in memory beside those that run.
 	pageSize           = 256
 	defaultConcurrency = 1024
@@ -50,11 +53,13 @@ type Options struct {
 // Scheduler makes the runs of a store's alarms.
 type Scheduler struct {
 	o      Options
+	clock  clock.Clock
 	jitter func() float64  // in [0, 1)
 	ctx    context.Context // the scheduler's lifetime
 	cancel context.CancelCauseFunc
-	wake   chan struct{}
-	runs   sync.WaitGroup // the loop and the runs
+	// wake takes one word that wakes the loop, with the hold on the clock until it sleeps again.
+	wake chan clock.Hold
+	runs sync.WaitGroup // the loop and the runs
 
 	// Owned by the loop: what is due and not yet started, from a scan that began at began and goes on at cursor.
 	queue  []storage.DueAlarm
@@ -81,6 +86,9 @@ type run struct {
 	waiting time.Time
 }
 
+// String names the run, for who waits for it.
+func (r *run) String() string { return "the alarm of " + r.alarm.Namespace + " " + r.alarm.ID.String() }
+
 // New returns a scheduler that runs until Close. One store has at most one scheduler.
 func New(o Options) (*Scheduler, error) { return newScheduler(o, rand.Float64) }
 
@@ -97,7 +105,9 @@ func newScheduler(o Options, jitter func() float64) (*Scheduler, error) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	s := &Scheduler{o: o, jitter: jitter, wake: make(chan struct{}, 1), running: make(map[object]*run)}
+	s := &Scheduler{
+		o: o, clock: o.Store.Clock(), jitter: jitter, wake: make(chan clock.Hold, 1), running: make(map[object]*run),
+	}
 	s.ctx, s.cancel = detach()
 	o.Store.OnAlarm(s.alarmSet)
 	s.runs.Go(s.loop)
@@ -112,6 +122,9 @@ func (s *Scheduler) Close() {
 	s.cancel(storage.ErrClosed)
 	s.runs.Wait()
 }
+
+// String names the scheduler, for who waits for it.
+func (s *Scheduler) String() string { return "the search for due alarms" }
 
 // alarmSet is told by the store of each due time that was written.
 func (s *Scheduler) alarmSet(d storage.DueAlarm) {
@@ -132,41 +145,53 @@ func (s *Scheduler) arriveLocked(due time.Time) {
 
 // poke wakes the loop, now or when it next goes to sleep.
 func (s *Scheduler) poke() {
+	hold := s.clock.Hold(s)
 	select {
-	case s.wake <- struct{}{}:
+	case s.wake <- hold:
 	default:
+		hold.Release()
 	}
 }
 
 func (s *Scheduler) loop() {
-	timer := time.NewTimer(0)
-	defer timer.Stop()
+	due, limit := s.clock.AfterFunc(never, s.poke), time.NewTimer(maxSleep)
+	defer limit.Stop()
+	defer due.Stop()
+	var hold clock.Hold
 	for s.ctx.Err() == nil {
-		timer.Reset(s.pass())
+		due.Reset(s.pass())
+		limit.Reset(maxSleep)
+		hold.Release()
 		select {
-		case <-s.wake:
-		case <-timer.C:
+		case hold = <-s.wake:
+		case <-limit.C:
 		case <-s.ctx.Done():
 		}
 	}
+	hold.Release()
+	select {
+	case hold = <-s.wake:
+		hold.Release()
+	default:
+	}
 }
 
-// pass starts the runs that are due as far as there is room, and returns how long to sleep unless woken.
+// pass starts the runs that are due as far as there is room, and returns how long nothing is due unless woken.
 func (s *Scheduler) pass() time.Duration {
 	for s.ctx.Err() == nil {
-		now := time.Now()
+		now := s.clock.Now()
 		if !s.look(now) {
-			return maxSleep // a run that ends pokes
+			return never // a run that ends pokes
 		}
 		if len(s.queue) == 0 {
 			page, err := s.o.Store.DueAlarms(now, s.cursor, pageSize)
 			if err != nil {
 				s.o.Log.Error("due alarms could not be read", "err", err)
-				return s.sleep(now.Add(maxSleep))
+				return s.sleep(now.Add(never))
 			}
 			s.queue, s.cursor = page.Alarms, page.Cursor
 			if len(s.queue) == 0 {
-				wake := now.Add(maxSleep)
+				wake := now.Add(never)
 				if !page.Next.IsZero() && page.Next.Before(wake) {
 					wake = page.Next
 				}
@@ -176,7 +201,7 @@ func (s *Scheduler) pass() time.Duration {
 		s.start(s.queue[0])
 		s.queue = s.queue[1:]
 	}
-	return maxSleep
+	return never
 }
 
 // look has the scan begin again if something may have been missed, and reports whether there is room for a run.
@@ -200,7 +225,7 @@ func (s *Scheduler) sleep(until time.Time) time.Duration {
 		until = s.arrived
 	}
 	s.sleepUntil = until
-	return time.Until(until)
+	return s.clock.Until(until)
 }
 
 // start makes a run on a goroutine of its own, unless one of the same object is under way.
@@ -214,8 +239,11 @@ func (s *Scheduler) start(d storage.DueAlarm) {
 		}
 		return
 	}
-	s.running[key] = &run{alarm: d}
+	r := &run{alarm: d}
+	s.running[key] = r
+	hold := s.clock.Hold(r)
 	s.runs.Go(func() {
+		defer hold.Release()
 		defer s.end(key)
 		s.make(d)
 	})
@@ -250,7 +278,7 @@ func (s *Scheduler) make(d storage.DueAlarm) {
 		s.ended(d, Stale)
 		return
 	}
-	ctx, cancel := context.WithTimeoutCause(s.ctx, MaxRun, ErrTimeout)
+	ctx, cancel := s.clock.WithTimeout(s.ctx, MaxRun, ErrTimeout)
 	defer cancel()
 	outcome := s.o.Deliver(ctx, d)
 	if s.ctx.Err() != nil && outcome != OK {
@@ -292,7 +320,7 @@ func (s *Scheduler) settle(d storage.DueAlarm, outcome Outcome) error {
 		_, err := s.o.Store.DropAlarm(d)
 		return err
 	}
-	d.Retries, d.Counted, d.Due = next.Retries, next.Counted, time.Now().Add(next.Delay)
+	d.Retries, d.Counted, d.Due = next.Retries, next.Counted, s.clock.Now().Add(next.Delay)
 	_, err := s.o.Store.RetryAlarm(d)
 	return err
 }

@@ -3,6 +3,8 @@ package gate
 import (
 	"context"
 	"sync"
+
+	"github.com/tandem-do/tandem/durableobject/clock"
 )
 
 // DefaultMaxWaiting is how many callers of Enter may wait at one gate unless its owner says otherwise. Their number
@@ -45,6 +47,8 @@ type InputGate struct {
 	Hooks Hooks
 	// MaxWaiting is how many callers of Enter may wait; zero means DefaultMaxWaiting. Set before first use.
 	MaxWaiting int
+	// Clock is what critical sections are timed by; its zero value is real time. Set before first use.
+	Clock clock.Clock
 
 	// mu guards all that follows. It is held for a few instructions at a time, never while anybody waits.
 	mu sync.Mutex

@@ -1,6 +1,10 @@
 package gate
 
-import "time"
+import (
+	"time"
+
+	"github.com/tandem-do/tandem/durableobject/clock"
+)
 
 const (
 	// MaxDepth is how deep critical sections nest. Like workerd: 64.
@@ -30,7 +34,7 @@ type CriticalSection struct {
 	// depth is how many sections there are from the outermost one to this, inclusive.
 	depth int
 	// timer breaks the gate when the section stays open for too long.
-	timer *time.Timer
+	timer clock.Timer
 	// queue holds who waits for a turn within this section. The gate's mu guards it.
 	queue queue
 	// closed is true once the section is over. The gate's mu guards it.
@@ -56,7 +60,7 @@ func (g *InputGate) Begin() (*CriticalSection, error) {
 		g.Break(err)
 		return nil, err
 	}
-	s.timer = time.AfterFunc(SectionTimeout, s.expire)
+	s.timer = g.Clock.AfterFunc(SectionTimeout, s.expire)
 	g.section = s
 	g.mu.Unlock()
 	return s, nil

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/tandem-do/tandem/durableobject/actor"
+	"github.com/tandem-do/tandem/durableobject/clock"
 	"github.com/tandem-do/tandem/durableobject/storage"
 	"github.com/tandem-do/tandem/proto/objectid"
 	"github.com/tandem-do/tandem/proto/sidecar"
@@ -63,11 +64,13 @@ type entry struct {
 	// named is true once the actor was told the object's name.
 	named bool
 	// timer fires when the actor may be idle, or the entry expired.
-	timer *time.Timer
+	timer clock.Timer
 	// evicted is when the actor was evicted.
 	evicted time.Time
 	// gone is true once the entry is no longer in the table.
 	gone bool
+	// held is what events get while an operator replaces the object's state, or nil; there is no actor then.
+	held error
 }
 
 // target names the object of an event.
@@ -115,6 +118,9 @@ func (e *entry) live(shared *actor.Shared, o target) (*actor.Actor, error) {
 	if e.gone {
 		return nil, nil
 	}
+	if e.held != nil {
+		return nil, e.held
+	}
 	c := e.key.class
 	if o.hasName && !e.named && c.ids.FromName(o.name) != o.id {
 		return nil, &sidecar.Error{
@@ -137,12 +143,20 @@ func (e *entry) live(shared *actor.Shared, o target) (*actor.Actor, error) {
 		Previous: previous,
 	})
 	e.named = o.hasName
-	if e.timer == nil {
-		e.timer = time.AfterFunc(IdleTimeout, e.check)
-	} else {
-		e.timer.Reset(IdleTimeout)
-	}
+	e.wakeLocked(IdleTimeout)
 	return e.actor, nil
+}
+
+// clock is the time by which the entry's object lives.
+func (e *entry) clock() clock.Clock { return e.table.shared.Store.Clock() }
+
+// wakeLocked has the entry checked after d. mu is held.
+func (e *entry) wakeLocked(d time.Duration) {
+	if e.timer.Made() {
+		e.timer.Reset(d)
+	} else {
+		e.timer = e.clock().AfterFunc(d, e.check)
+	}
 }
 
 // check is called when the timer fires: it evicts the actor, removes the entry, or waits on. The timer is not touched
@@ -154,18 +168,20 @@ func (e *entry) check() {
 	defer e.mu.Unlock()
 	switch {
 	case e.gone:
+	case e.held != nil:
+		e.timer.Reset(IdleTimeout)
 	case e.actor != nil:
 		evicted, again := e.actor.Evict(IdleTimeout)
 		if !evicted {
 			e.timer.Reset(again)
 			return
 		}
-		e.actor, e.evicted = nil, time.Now()
+		e.actor, e.evicted = nil, e.clock().Now()
 		e.table.memory.count()
 		e.timer.Reset(ExpiryTimeout - IdleTimeout)
-	case time.Since(e.evicted) < ExpiryTimeout-IdleTimeout:
+	case e.clock().Since(e.evicted) < ExpiryTimeout-IdleTimeout:
 		// An actor came and went since the timer was set.
-		e.timer.Reset(ExpiryTimeout - IdleTimeout - time.Since(e.evicted))
+		e.timer.Reset(ExpiryTimeout - IdleTimeout - e.clock().Since(e.evicted))
 	default:
 		e.gone = true
 		delete(e.shard.entries, e.key)
@@ -185,9 +201,7 @@ func (t *table) close(reason actor.BrokenReason, err error) {
 			e.mu.Lock()
 			a := e.actor
 			e.gone = true
-			if e.timer != nil {
-				e.timer.Stop()
-			}
+			e.timer.Stop()
 			e.mu.Unlock()
 			if a != nil {
 				a.Break(reason, err)

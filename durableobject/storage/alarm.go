@@ -62,7 +62,7 @@ func (o *Object) setAlarm(ctx context.Context, at time.Time, opts PutOptions) er
 	if millis > maxAlarmMillis {
 		return typeError("The value cannot be converted because it is not a valid Date.")
 	}
-	return o.changeAlarm(ctx, alarmWrite{alarmSet, max(millis, ceilMillis(time.Now()))}, opts)
+	return o.changeAlarm(ctx, alarmWrite{alarmSet, max(millis, ceilMillis(o.store.clock.Now()))}, opts)
 }
 
 // DeleteAlarm removes the alarm, if there is one.

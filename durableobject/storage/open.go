@@ -114,7 +114,7 @@ func openLocked(o Options, files vfs.FS, lock *pebble.Lock, hostID string) (*Sto
 		return nil, fmt.Errorf("%w: %w", ErrCorrupt, err)
 	}
 	s := &Store{
-		db: db, dir: o.Dir, log: o.Log, limits: o.Limits, hostID: hostID,
+		db: db, dir: o.Dir, log: o.Log, limits: o.Limits, hostID: hostID, clock: o.Clock,
 		broken: make(chan struct{}), commits: make(chan *Commit, 4096),
 	}
 	if hostID == "" {

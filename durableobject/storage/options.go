@@ -7,6 +7,8 @@ import (
 	"log/slog"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/tandem-do/tandem/durableobject/clock"
 )
 
 // Options say where a store is and how it runs.
@@ -21,6 +23,8 @@ type Options struct {
 	CacheBytes int64
 	// Limits bound what objects may ask for.
 	Limits Limits
+	// Clock is the time by which the objects live; its zero value is real time.
+	Clock clock.Clock
 }
 
 const defaultCacheBytes = 64 << 20

@@ -296,10 +296,10 @@ func (e *scriptEnv) due() {
 		}
 		e.runs[d.ID.String()] = d
 		e.say("%s name=%q,%v scheduled=%s due=%s retries=%d counted=%d", d.Namespace, d.Name, d.HasName,
-			clock(d.ScheduledTime), clock(d.Due), d.Retries, d.Counted)
+			hour(d.ScheduledTime), hour(d.Due), d.Retries, d.Counted)
 	}
 	if !page.Next.IsZero() {
-		e.say("next %s", clock(page.Next))
+		e.say("next %s", hour(page.Next))
 	}
 }
 
@@ -323,4 +323,4 @@ func (e *scriptEnv) change(td *datadriven.TestData) {
 	e.result(td.Cmd, err, "%v", ok)
 }
 
-func clock(t time.Time) string { return t.UTC().Format("15:04:05.000") }
+func hour(t time.Time) string { return t.UTC().Format("15:04:05.000") }

@@ -6,6 +6,8 @@ import (
 	"sync/atomic"
 
 	"github.com/cockroachdb/pebble/v2"
+
+	"github.com/tandem-do/tandem/durableobject/clock"
 )
 
 // Store holds the objects of one host. Its methods may be called from any goroutine.
@@ -15,6 +17,9 @@ type Store struct {
 	log    *slog.Logger
 	limits Limits
 	hostID string
+	clock  clock.Clock
+	// readOnly refuses every write.
+	readOnly bool
 
 	fault      atomic.Pointer[error] // why the store is broken; nil while it is not
 	broken     chan struct{}         // closed when fault is set
@@ -36,6 +41,9 @@ type Store struct {
 
 // HostID returns the store's identity: 32 hex digits, random, made with the store.
 func (s *Store) HostID() string { return s.hostID }
+
+// Clock is the time by which the store's objects live.
+func (s *Store) Clock() clock.Clock { return s.clock }
 
 // Broken is closed when a sync failed. The process should end then and be started again: see the package
 // documentation.
