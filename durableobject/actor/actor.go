@@ -73,6 +73,8 @@ type Actor struct {
 	state     State
 	in        gate.InputGate
 	out       gate.OutputGate
+	// previous is Options.Previous: whoever comes after this one rests on it too.
+	previous *storage.Commit
 
 	// instance is nil until the first event. Whoever holds the turn may use it.
 	instance Instance
@@ -115,8 +117,8 @@ func New(o Options) *Actor {
 	if o.HasName {
 		a.storage.SetName(o.Name)
 	}
-	if o.Previous != nil {
-		a.out.Lock(o.Previous)
+	if a.previous = o.Previous; a.previous != nil {
+		a.out.Lock(a.previous)
 	}
 	return a
 }
@@ -127,8 +129,14 @@ func (a *Actor) ID() objectid.ID { return a.id }
 // Namespace returns the unique key of the object's class.
 func (a *Actor) Namespace() string { return a.namespace }
 
-// Last returns the actor's last commit, or nil.
-func (a *Actor) Last() *storage.Commit { return a.storage.Last() }
+// Last returns the newest commit that the object's state rests on: the actor's last one or, if it made none, that of
+// the actor before it. It is nil if there is none.
+func (a *Actor) Last() *storage.Commit {
+	if c := a.storage.Last(); c != nil {
+		return c
+	}
+	return a.previous
+}
 
 // SetName tells the name by which an event addressed the object, if the actor did not know it yet.
 func (a *Actor) SetName(name string) {
@@ -153,7 +161,7 @@ func (a *Actor) Reason() BrokenReason {
 // Evict ends the actor if it has had nothing to do for at least idle. Otherwise it says after what time to ask again.
 func (a *Actor) Evict(idle time.Duration) (evicted bool, again time.Duration) {
 	settled := true // an unconfirmed write may be under way still
-	if c := a.storage.Last(); c != nil {
+	if c := a.Last(); c != nil {
 		select {
 		case <-c.Done():
 		default:
