@@ -29,10 +29,13 @@ func (n *Namespace) Get(id objectid.ID) *Stub {
 	return &Stub{caller: n.caller, target: sidecar.Target{Namespace: n.ids.UniqueKey(), ID: id}}
 }
 
-// GetByName returns a stub for the object with this name.
+// GetByName returns a stub for the object with this name. The object is told its name unless that is longer than
+// objectid.MaxNameBytes.
 func (n *Namespace) GetByName(name string) *Stub {
 	s := n.Get(n.ids.FromName(name))
-	s.target.HasName, s.target.Name = true, name
+	if len(name) <= objectid.MaxNameBytes {
+		s.target.HasName, s.target.Name = true, name
+	}
 	return s
 }
 
