@@ -23,7 +23,7 @@ func serial(_ context.Context, o *object, _ string) (string, error) {
 	return strconv.Itoa(o.serial), nil
 }
 
-// Each way to break an object: what its running, waiting and next callers see.
+// CTX-7, CTX-8, CTX-9, CTX-10: each way to break an object: what its running, waiting and next callers see.
 func TestBroken(t *testing.T) {
 	t.Parallel()
 	const timeout = "A call to blockConcurrencyWhile() in a Durable Object waited for too long. " +
@@ -156,7 +156,7 @@ func TestBroken(t *testing.T) {
 	}
 }
 
-// What was not committed when an object was aborted is lost; what was is not.
+// CTX-10 and G-11: what was not committed when an object was aborted is lost; what was is not.
 func TestAbortDropsUncommittedWrites(t *testing.T) {
 	t.Parallel()
 	h := handler{
@@ -181,6 +181,7 @@ func TestAbortDropsUncommittedWrites(t *testing.T) {
 	})
 }
 
+// CTX-5 and EX-8: the instance is made before the first event; if that fails, whoever waits gets the error.
 func TestConstructor(t *testing.T) {
 	t.Parallel()
 	h := handler{"serial": serial, "read": read}
@@ -238,7 +239,7 @@ func TestConstructorOutlivesItsCaller(t *testing.T) {
 	})
 }
 
-// A commit that fails breaks the object: the reply that was ready is replaced by the error.
+// G-8: a commit that fails breaks the object: the reply that was ready is replaced by the error.
 func TestBrokenCommit(t *testing.T) {
 	t.Parallel()
 	toggle := &errorfs.Toggle{Injector: errorfs.ErrInjected.If(errorfs.And(errorfs.Writes, walFile{}))}
@@ -267,6 +268,7 @@ type walFile struct{}
 func (walFile) Evaluate(op errorfs.Op) bool { return strings.HasSuffix(op.Path, ".log") }
 func (walFile) String() string              { return "wal" }
 
+// EX-1, EX-3, EX-4, EX-5: what callers see of a class's error.
 func TestOutward(t *testing.T) {
 	t.Parallel()
 	canceled, cancel := context.WithCancelCause(context.Background())
@@ -374,6 +376,7 @@ func TestEvict(t *testing.T) {
 	})
 }
 
+// CTX-11: work after the reply; its error is not the caller's.
 func TestWaitUntil(t *testing.T) {
 	t.Parallel()
 	var seen []string

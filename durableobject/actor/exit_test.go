@@ -102,8 +102,8 @@ func (r recorder) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Every kind of thing that leaves an object waits until the write before it is on disk: each case writes, and then lets
-// something out. A new way out belongs here.
+// G-5 and G-6: every kind of thing that leaves an object waits until the write before it is on disk: each case
+// writes, and then lets something out. A new way out belongs here.
 func TestOutputGate(t *testing.T) {
 	t.Parallel()
 	kinds := []struct {
@@ -325,7 +325,7 @@ func TestCommitsOverlap(t *testing.T) {
 	})
 }
 
-// A disk that does not answer for 30 s resets the object.
+// G-9: a disk that does not answer for 30 s resets the object.
 func TestCommitTakesTooLong(t *testing.T) {
 	t.Parallel()
 	disk := &slowDisk{}
@@ -440,6 +440,7 @@ func TestRequestBody(t *testing.T) {
 	})
 }
 
+// AL-5, AL-10, AL-12 and AL-13: what a handler is told, and what follows from how it ends.
 func TestAlarm(t *testing.T) {
 	t.Parallel()
 	var runs []AlarmInfo

@@ -26,7 +26,8 @@ func sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// G-2: read-modify-writes that wait for storage only count up; with another wait in between they overwrite each other.
+// G-1, G-2 and G-12: read-modify-writes that wait for storage only count up; with another wait in between they
+// overwrite each other.
 func TestConcurrentIncrements(t *testing.T) {
 	t.Parallel()
 	h := handler{
@@ -321,6 +322,7 @@ func TestCancel(t *testing.T) {
 	})
 }
 
+// EX-14: an event that finds too many others waiting is refused, and the object goes on.
 func TestQueueLimit(t *testing.T) {
 	t.Parallel()
 	free := map[int]chan struct{}{}
@@ -345,6 +347,7 @@ func TestQueueLimit(t *testing.T) {
 	})
 }
 
+// CTX-12: props are those of the event's caller, and none by default.
 func TestProps(t *testing.T) {
 	t.Parallel()
 	h := handler{
@@ -369,7 +372,7 @@ func TestProps(t *testing.T) {
 	})
 }
 
-// A turn's writes are committed together even when the event fails; writes of an earlier turn stay.
+// G-10 and G-11: a turn's writes are committed together even when the event fails; writes of an earlier turn stay.
 func TestWritesOfFailedEventAreKept(t *testing.T) {
 	t.Parallel()
 	h := handler{

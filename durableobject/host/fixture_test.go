@@ -117,6 +117,10 @@ type stack struct {
 	caller *binding.Router
 	log    lockedBuffer
 
+	connsMu sync.Mutex // guards conns
+	// conns are the caller's connections to the host.
+	conns []net.Conn
+
 	// stop ends the host, whose Serve then puts its error into served.
 	stop   context.CancelFunc
 	served chan error
@@ -202,7 +206,7 @@ func (s *stack) serve() {
 	s.stop = cancel
 	go func() { s.served <- s.host.Serve(ctx, l, false) }()
 	s.caller = binding.NewRouter(binding.RouterOptions{
-		Client: s.host.members, Dial: func(string) (*grpc.ClientConn, error) { return dial(s.t, l), nil },
+		Client: s.host.members, Dial: func(string) (*grpc.ClientConn, error) { return s.dialHost(l), nil },
 	})
 	for s.host.epoch.Load() == 0 {
 		time.Sleep(time.Millisecond)
@@ -213,6 +217,35 @@ func (s *stack) serve() {
 func (s *stack) place() {
 	s.host.epoch.Store(1)
 	s.router.set(func(f *fakeRouter) { f.host, f.epoch = s.store.HostID(), 1 })
+}
+
+// dialHost connects to the host, with connections that cut ends.
+func (s *stack) dialHost(l *bufconn.Listener) *grpc.ClientConn {
+	conn, err := sidecar.Dial("passthrough:///memory", grpc.WithContextDialer(
+		func(ctx context.Context, _ string) (net.Conn, error) {
+			c, err := l.DialContext(ctx)
+			if err != nil {
+				return nil, err
+			}
+			s.connsMu.Lock()
+			defer s.connsMu.Unlock()
+			s.conns = append(s.conns, c)
+			return c, nil
+		}))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return conn
+}
+
+// cut ends the caller's connections to the host as a network that fails does.
+func (s *stack) cut() {
+	s.connsMu.Lock()
+	defer s.connsMu.Unlock()
+	for _, c := range s.conns {
+		c.Close()
+	}
+	s.conns = nil
 }
 
 func dial(t testing.TB, l *bufconn.Listener) *grpc.ClientConn {
@@ -269,6 +302,8 @@ type testClass struct {
 	methods map[string]func(ctx context.Context, o *testObject, arg string) (string, error)
 	fetch   func(ctx context.Context, o *testObject, w http.ResponseWriter, r *http.Request) error
 	alarm   func(ctx context.Context, o *testObject, a durableobject.AlarmInfo) error
+	// create is optional: it ends the constructor.
+	create func(ctx context.Context, o *testObject) error
 
 	mu   sync.Mutex // guards made
 	made int
@@ -286,11 +321,15 @@ func (o *testObject) Alarm(ctx context.Context, a durableobject.AlarmInfo) error
 func (c *testClass) classes() []durableobject.Class {
 	class := durableobject.Class{
 		Name: "Test",
-		New: func(_ context.Context, s *durableobject.State) (any, error) {
+		New: func(ctx context.Context, s *durableobject.State) (any, error) {
 			c.mu.Lock()
-			defer c.mu.Unlock()
 			c.made++
-			return &testObject{state: s, serial: c.made, class: c}, nil
+			o := &testObject{state: s, serial: c.made, class: c}
+			c.mu.Unlock()
+			if c.create != nil {
+				return o, c.create(ctx, o)
+			}
+			return o, nil
 		},
 		Methods: map[string]durableobject.Method{
 			"serial": durableobject.Func(func(o *testObject, _ context.Context, _ any) (int, error) {

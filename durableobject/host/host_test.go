@@ -248,7 +248,7 @@ func TestAlarm(t *testing.T) {
 	})
 }
 
-// AL-4 and AL-17: a class without a handler can't set an alarm, except in its constructor, and loses that one when it is
+// AL-4 and AL-17: a class without a handler can set no alarm, except in its constructor, and loses that one when it is
 // due, with a warning.
 func TestAlarmWithoutHandler(t *testing.T) {
 	t.Parallel()

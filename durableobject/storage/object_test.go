@@ -84,7 +84,7 @@ func TestObserve(t *testing.T) {
 	}
 }
 
-// Sync waits within Await, which flushes as an actor does that gives the turn away.
+// KV-11: sync waits within Await, which flushes as an actor does that gives the turn away.
 func TestSyncGivesTheTurnAway(t *testing.T) {
 	t.Parallel()
 	s := openTest(t, Options{})
@@ -114,7 +114,7 @@ func TestSyncGivesTheTurnAway(t *testing.T) {
 	}
 }
 
-// A transaction is one critical section, however it nests, and its error is not the section's.
+// TX-1: a transaction is one critical section, however it nests, and its error is not the section's.
 func TestTransactionIsACriticalSection(t *testing.T) {
 	t.Parallel()
 	s := openTest(t, Options{})

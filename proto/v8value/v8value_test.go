@@ -37,7 +37,7 @@ func vectors(t testing.TB) map[string][]byte {
 	return out
 }
 
-// What V8 wrote, decoded and encoded again, is the same to the byte.
+// KV-12 and KV-13: what V8 wrote, decoded and encoded again, is the same to the byte.
 func TestNodeVectorsRoundTrip(t *testing.T) {
 	t.Parallel()
 	all := vectors(t)
@@ -188,6 +188,7 @@ func TestMarshalRoundTrip(t *testing.T) {
 	}
 }
 
+// KV-14: what can't be stored is refused.
 func TestMarshalRefuses(t *testing.T) {
 	t.Parallel()
 	type loop struct{ L *loop }
