@@ -6,6 +6,7 @@ import (
 	"net/http"
 
 	"github.com/tandem-do/tandem/durableobject/actor"
+	"github.com/tandem-do/tandem/durableobject/clock"
 	"github.com/tandem-do/tandem/durableobject/storage"
 	"github.com/tandem-do/tandem/proto/objectid"
 	"github.com/tandem-do/tandem/proto/sidecar"
@@ -18,6 +19,9 @@ type (
 	State = actor.State
 	// Storage is the storage of one object.
 	Storage = storage.Object
+	// Clock is the time by which a host's objects live: State.Clock. Timer is a timer of it.
+	Clock = clock.Clock
+	Timer = clock.Timer
 	// ID identifies one object within its namespace.
 	ID = objectid.ID
 	// Namespace is the binding of a class: it makes IDs and stubs.
@@ -26,6 +30,8 @@ type (
 	Stub = binding.Stub
 	// AlarmInfo says which run of an alarm this is.
 	AlarmInfo = actor.AlarmInfo
+	// AbortOptions change what State.AbortWith does.
+	AbortOptions = actor.AbortOptions
 	// Error is an error of a call as the caller sees it.
 	Error = sidecar.Error
 )

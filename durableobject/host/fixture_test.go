@@ -295,6 +295,8 @@ type testObject struct {
 	state  *durableobject.State
 	serial int
 	class  *testClass
+	// runs is for tests that count in the instance.
+	runs int
 }
 
 // testClass is the code of class Test.
