@@ -62,7 +62,7 @@ type Advanced struct {
 	Running []string
 }
 
-// Clock returns the clock.
+// Clock returns the clock; a nil Test's is real time.
 func (t *Test) Clock() Clock { return Clock{test: t} }
 
 // Ahead returns how far the clock is ahead of real time.
@@ -75,8 +75,11 @@ func (t *Test) Ahead() time.Duration {
 	return time.Until(t.standing)
 }
 
-// Close forgets all timers and waits for the funcs that run. The clock tells the time on.
+// Close forgets all timers and waits for the funcs that run. The clock tells the time on. A nil Test has nothing to close.
 func (t *Test) Close() {
+	if t == nil {
+		return
+	}
 	t.mu.Lock()
 	t.closed = true
 	t.wake.Stop()

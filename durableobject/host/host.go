@@ -13,6 +13,7 @@ import (
 	"github.com/tandem-do/tandem/durableobject"
 	"github.com/tandem-do/tandem/durableobject/actor"
 	"github.com/tandem-do/tandem/durableobject/alarm"
+	"github.com/tandem-do/tandem/durableobject/clock"
 	"github.com/tandem-do/tandem/durableobject/storage"
 	"github.com/tandem-do/tandem/proto/objectid"
 	routerpb "github.com/tandem-do/tandem/proto/router/v1"
@@ -41,6 +42,9 @@ type Options struct {
 	// values of 128 KiB, 128 keys in one get. Without it only such limits hold as keep the host healthy. Serve heeds
 	// it; for New, the store's own options say the same.
 	StrictLimits bool
+	// TestClock has the objects live by a clock that can be advanced, for tests: see package clock. Serve heeds it, on a
+	// loopback address or a unix socket only.
+	TestClock bool
 	// Reflection serves gRPC reflection, for development.
 	Reflection bool
 	// Log takes the host's log; nil discards it.
@@ -87,6 +91,9 @@ type Host struct {
 	// lifetime is the context of what WaitUntil runs; end ends it.
 	lifetime context.Context
 	end      context.CancelCauseFunc
+
+	// test is the clock that tests move; nil for real time.
+	test *clock.Test
 
 	// draining is true once no call from outside is taken.
 	draining atomic.Bool

@@ -34,7 +34,11 @@ func Serve(ctx context.Context, o Options) (err error) {
 	if err := o.Validate(); err != nil {
 		return err
 	}
-	so := storage.Options{Dir: o.Dir, Log: o.Log}
+	test, err := openClock(o)
+	if err != nil {
+		return err
+	}
+	so := storage.Options{Dir: o.Dir, Log: o.Log, Clock: test.Clock()}
 	if o.StrictLimits {
 		so.Limits = storage.LegacyLimits()
 	}
@@ -43,10 +47,12 @@ func Serve(ctx context.Context, o Options) (err error) {
 		return fmt.Errorf("open store: %w", err)
 	}
 	defer func() { err = errors.Join(err, store.Close()) }()
+	defer test.Close()
 	h, err := New(o, store)
 	if err != nil {
 		return err
 	}
+	h.test = test
 	return h.Serve(ctx, o.Listener, o.Reflection)
 }
 
@@ -57,9 +63,9 @@ func (h *Host) Serve(ctx context.Context, l net.Listener, reflection bool) error
 	server.Health.SetServingStatus("", healthpb.HealthCheckResponse_NOT_SERVING)
 	sidecar.RegisterOrderedHandler(server, h)
 	dopb.RegisterAdminServiceServer(server.Server, admin.New(h.store, operator{h}))
-
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
+	dopb.RegisterClockServiceServer(server.Server, &clockService{test: h.test, serving: ctx})
 	var parts sync.WaitGroup
 	var served, leased error
 	parts.Go(func() {

@@ -157,7 +157,7 @@ func (e *Execution) pauseAt(ctx context.Context, r *run, p pause) (<-chan decisi
 		return nil, errTooManyPauses
 	}
 	p.ID = r.id.At(n).String()
-	p.Deadline = time.Now().Add(e.env.ApprovalWindow).UTC().Truncate(time.Millisecond)
+	p.Deadline = e.state.Clock().Now().Add(e.env.ApprovalWindow).UTC().Truncate(time.Millisecond)
 	j := &journal{
 		Phase: phasePaused, AccountID: r.owner.AccountID, OrganizationID: r.owner.OrganizationID, Pauses: n, Pause: &p,
 	}
@@ -191,7 +191,7 @@ func (e *Execution) settle(ctx context.Context, r *run, o *outcome) error {
 // end journals that the execution settled or expired.
 func (e *Execution) end(ctx context.Context, phase string, o *outcome) error {
 	j := *e.journal
-	j.Phase, j.Outcome, j.EndedAt = phase, o, time.Now().UTC().Truncate(time.Millisecond)
+	j.Phase, j.Outcome, j.EndedAt = phase, o, e.state.Clock().Now().UTC().Truncate(time.Millisecond)
 	after := retention
 	if o != nil {
 		after = replayWindow
@@ -210,7 +210,7 @@ func (e *Execution) write(ctx context.Context, j *journal, alarm time.Time) erro
 
 // Alarm ends a pause whose approval window has passed, and what is kept for longer than promised.
 func (e *Execution) Alarm(ctx context.Context, _ durableobject.AlarmInfo) error {
-	switch what, at := decideExecutionAlarm(e.journal, time.Now()); what {
+	switch what, at := decideExecutionAlarm(e.journal, e.state.Clock().Now()); what {
 	case alarmWait:
 		return e.state.Storage().SetAlarm(ctx, at, storage.PutOptions{})
 	case alarmExpire:

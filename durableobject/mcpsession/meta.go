@@ -41,7 +41,7 @@ type sessionMeta struct {
 }
 
 // newMeta returns the meta of the session that an initialize asks for. Errors are *props.HTTPError.
-func newMeta(who props.Identity, r *http.Request, in *inspected) (*sessionMeta, error) {
+func newMeta(who props.Identity, r *http.Request, in *inspected, now time.Time) (*sessionMeta, error) {
 	if in.batch || !in.initialize || len(in.calls) != 1 {
 		return nil, errOnce
 	}
@@ -51,7 +51,7 @@ func newMeta(who props.Identity, r *http.Request, in *inspected) (*sessionMeta, 
 	m := &sessionMeta{
 		AccountID: who.AccountID, OrganizationID: who.OrganizationID, OrganizationName: who.OrganizationName,
 		Mode: r.Header.Get(props.HeaderElicitationMode), Resource: r.Header.Get(props.HeaderResource),
-		Initialize: in.params, CreatedAt: time.Now().UTC().Truncate(time.Millisecond),
+		Initialize: in.params, CreatedAt: now.UTC().Truncate(time.Millisecond),
 	}
 	switch m.Mode {
 	case props.ElicitationModel:
@@ -116,7 +116,7 @@ func (s *Session) save(ctx context.Context, m *sessionMeta) error {
 		if m.Ended {
 			err = s.state.Storage().DeleteAlarm(ctx, storage.PutOptions{})
 		} else {
-			err = s.state.Storage().SetAlarm(ctx, time.Now().Add(s.env.SessionTimeout), storage.PutOptions{})
+			err = s.state.Storage().SetAlarm(ctx, s.state.Clock().Now().Add(s.env.SessionTimeout), storage.PutOptions{})
 		}
 	}
 	span.End(err)

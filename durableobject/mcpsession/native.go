@@ -29,7 +29,7 @@ func (c *caller) elicit(ctx context.Context, session *mcp.ServerSession, r reply
 
 // ask shows one pause to the client's user, for as long as it may be answered, and returns the answer.
 func (c *caller) ask(ctx context.Context, session *mcp.ServerSession, p *pause) (action string, content []byte) {
-	ctx, cancel := context.WithDeadline(ctx, p.Deadline)
+	ctx, cancel := c.state.Clock().WithTimeout(ctx, c.state.Clock().Until(p.Deadline), nil)
 	defer cancel()
 	answer, err := session.Elicit(ctx, &mcp.ElicitParams{
 		Message: fmt.Sprintf("Allow this call?\n\n%s\n%s", p.Tool, preview(valueText(argumentsOrEmpty(p.Arguments)))),

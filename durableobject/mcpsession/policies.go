@@ -108,7 +108,7 @@ func (p *Policies) create(ctx context.Context, c props.PolicyCreate) (props.Poli
 		return props.Policy{}, durableobject.Exception(props.ErrorNameLimit,
 			fmt.Sprintf("an owner may have at most %d policies", maxPolicies))
 	}
-	now := time.Now().UTC().Truncate(time.Millisecond)
+	now := p.state.Clock().Now().UTC().Truncate(time.Millisecond)
 	policy := props.Policy{
 		ID: "pol_" + uuid.NewString(), Owner: c.Owner, Pattern: c.Pattern, Action: c.Action,
 		Position: len(list), CreatedAt: now, UpdatedAt: now,
@@ -134,7 +134,7 @@ func (p *Policies) update(ctx context.Context, u props.PolicyUpdate) (props.Poli
 	if u.Action != nil {
 		policy.Action = *u.Action
 	}
-	policy.UpdatedAt = time.Now().UTC().Truncate(time.Millisecond)
+	policy.UpdatedAt = p.state.Clock().Now().UTC().Truncate(time.Millisecond)
 	if u.Position != nil {
 		policy.Position = *u.Position
 	}

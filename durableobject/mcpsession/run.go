@@ -140,7 +140,7 @@ func (r *run) main(ctx context.Context) error {
 
 // execute talks to the sandbox until the program ends, and says how it did.
 func (r *run) execute(ctx context.Context, cancel context.CancelCauseFunc) (*outcome, string) {
-	r.watchdog = startWatchdog(wallClock+watchdogSlack, func() { cancel(errWatchdog) })
+	r.watchdog = startWatchdog(r.e.state.Clock(), wallClock+watchdogSlack, func() { cancel(errWatchdog) })
 	defer r.watchdog.end()
 	stream, err := r.e.env.Sandbox.Execute(ctx)
 	if err != nil {

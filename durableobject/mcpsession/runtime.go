@@ -62,7 +62,7 @@ type runtime struct {
 func newRuntime(ctx context.Context, c caller, saved *mcp.ServerSessionState) *runtime {
 	rt := &runtime{
 		events: newEventStore(c.state.ID().String()), ready: make(chan struct{}), closed: make(chan struct{}),
-		lastActive: time.Now(), paused: map[executionID]time.Time{},
+		lastActive: c.state.Clock().Now(), paused: map[executionID]time.Time{},
 		attached: map[string]*exchange{}, calls: map[string]*pendingCall{},
 	}
 	c.rt = rt
@@ -132,7 +132,7 @@ func (rt *runtime) count(n int) {
 	rt.mu.Lock()
 	defer rt.mu.Unlock()
 	rt.inflight += n
-	rt.lastActive = time.Now()
+	rt.lastActive = rt.caller.state.Clock().Now()
 	if rt.inflight == 0 && rt.quiet != nil {
 		close(rt.quiet)
 		rt.quiet = nil

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -103,7 +102,7 @@ func (s *Session) resolve(
 ) (*sessionMeta, error) {
 	_, span := telemetry.Start(ctx, telemetry.SpanResolveSessionMeta)
 	span.SetString(telemetry.AttrMetaSource, "props")
-	meta, err := newMeta(who, r, in)
+	meta, err := newMeta(who, r, in, s.state.Clock().Now())
 	span.End(err)
 	return meta, err
 }
@@ -225,7 +224,7 @@ func (s *Session) restore(ctx context.Context) (*runtime, error) {
 	err := json.Unmarshal(s.meta.Initialize, &state.InitializeParams)
 	if err == nil {
 		// Nobody needs to wait for this alarm to be on disk: if it is lost, so is the runtime that it is for.
-		at := time.Now().Add(s.env.SessionTimeout)
+		at := s.state.Clock().Now().Add(s.env.SessionTimeout)
 		err = s.state.Storage().SetAlarm(ctx, at, storage.PutOptions{AllowUnconfirmed: true})
 	}
 	span.End(err)
@@ -261,7 +260,7 @@ func (s *Session) Alarm(ctx context.Context, _ durableobject.AlarmInfo) error {
 	if rt == nil || rt.gone() {
 		return nil
 	}
-	now := time.Now()
+	now := s.state.Clock().Now()
 	timeouts := sessionTimeouts{idle: s.env.SessionTimeout, paused: s.env.PausedTimeout}
 	d := decideSessionAlarm(rt.activity(now), timeouts, now)
 	if !d.dispose {
@@ -274,7 +273,7 @@ func (s *Session) Alarm(ctx context.Context, _ durableobject.AlarmInfo) error {
 
 // dispose ends a runtime, and the paused executions that its client was told of.
 func (s *Session) dispose(ctx context.Context, rt *runtime, reason string) {
-	now := time.Now()
+	now := s.state.Clock().Now()
 	activity := rt.activity(now)
 	ctx, span := telemetry.Start(ctx, telemetry.SpanSessionIdleDispose)
 	span.SetInt(telemetry.AttrIdleMS, now.Sub(activity.lastActive).Milliseconds())

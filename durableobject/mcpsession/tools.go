@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
-	"time"
 
 	"github.com/google/jsonschema-go/jsonschema"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -144,7 +143,7 @@ func guard(
 	if !ok {
 		return nil, errors.New("internal error")
 	}
-	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	ctx, cancel := c.state.Clock().WithTimeout(ctx, callTimeout, nil)
 	defer cancel()
 	if c.rt != nil {
 		defer context.AfterFunc(c.rt.ctx, cancel)()
@@ -245,5 +244,5 @@ func (c *caller) finish(span telemetry.Span, id string, r reply, err error) (*mc
 	}
 	span.SetString(telemetry.AttrOutcome, r.Status)
 	span.End(nil)
-	return render(id, r, time.Now()), nil
+	return render(id, r, c.state.Clock().Now()), nil
 }

@@ -3,13 +3,16 @@ package mcpsession
 import (
 	"sync"
 	"time"
+
+	"github.com/tandem-do/tandem/durableobject"
 )
 
 // watchdog is a timer that can be stopped and goes on with what is left. Its methods may be called from any goroutine.
 type watchdog struct {
 	// mu guards the fields below.
 	mu    sync.Mutex
-	timer *time.Timer
+	clock durableobject.Clock
+	timer durableobject.Timer
 	// left is what was left when the timer was last started, since when that was.
 	left  time.Duration
 	since time.Time
@@ -18,8 +21,8 @@ type watchdog struct {
 }
 
 // startWatchdog runs bite after d, on a goroutine of its own.
-func startWatchdog(d time.Duration, bite func()) *watchdog {
-	return &watchdog{timer: time.AfterFunc(d, bite), left: d, since: time.Now()}
+func startWatchdog(c durableobject.Clock, d time.Duration, bite func()) *watchdog {
+	return &watchdog{clock: c, timer: c.AfterFunc(d, bite), left: d, since: c.Now()}
 }
 
 // set stops the timer or lets it go on.
@@ -31,9 +34,9 @@ func (w *watchdog) set(stopped bool) {
 		return
 	case stopped:
 		w.timer.Stop()
-		w.left -= time.Since(w.since)
+		w.left -= w.clock.Since(w.since)
 	default:
-		w.since = time.Now()
+		w.since = w.clock.Now()
 		w.timer.Reset(max(w.left, 0))
 	}
 	w.stopped = stopped
