@@ -45,7 +45,7 @@
 //
 //   - State.Await, in which you wait for anything else: a timer, an HTTP request, a channel;
 //   - calls of other objects through the stubs of State.Namespace;
-//   - Flush of a response, and reads of a body that did not come with its head.
+//   - Flush of a response, io.Copy to it, and reads of a body that did not come with its head.
 //
 // After any of them, what you read before may have changed: read it again, or use State.BlockConcurrencyWhile around
 // the whole. Never wait otherwise in a turn, for the object stands still: that is what Await is for.
@@ -65,7 +65,11 @@
 // An error that a method returns reaches the caller with its text, marked as remote; use Exception to choose its class
 // name too. What went wrong around the method has an Error as well, whose properties say what to do: Retryable (the
 // same call may succeed), Overloaded (do not retry at once), Reset (the instance is gone; the next call gets a new
-// one). A panic resets the object; it does not end the process.
+// one). A panic resets the object; it does not end the process. Names are kept apart from texts, as they are for
+// scripts from compatibility date 2026-04-21 on; other fields of an error stay behind.
+//
+// A stub that has met a reset goes on to fail with it, unless the error is Retryable: get a new one from its namespace,
+// which costs nothing. Code that is to reset its object calls State.Abort, and returns.
 //
 // # An instance's life
 //

@@ -181,6 +181,16 @@ func nullArguments(t *testing.T) []byte {
 	return args
 }
 
+// textArguments are the arguments of a method that takes a text.
+func textArguments(t *testing.T) []byte {
+	t.Helper()
+	args, err := v8value.MarshalArguments("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return args
+}
+
 // A disk that fails ends the host: what was acknowledged is safe, everything else gets an error.
 func TestDiskFails(t *testing.T) {
 	t.Parallel()

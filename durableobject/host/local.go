@@ -51,6 +51,9 @@ func (l local) Fetch(ctx context.Context, t sidecar.Target, r *http.Request) (*h
 	if in.Host == "" {
 		in.Host = in.URL.Host
 	}
+	if in.ContentLength == 0 && in.Body != nil && in.Body != http.NoBody {
+		in.ContentLength = -1 // of a client's request it means that the length is not known
+	}
 	w := &localWriter{header: http.Header{}, head: make(chan struct{}), cancel: cancel}
 	l.host.running.enter()
 	go func() {
