@@ -443,3 +443,37 @@ func TestServeBoundsWrites(t *testing.T) {
 		}
 	})
 }
+
+// A request that a drain cuts off is told so, and may still answer.
+func TestServeCutsOff(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		entered := make(chan struct{})
+		in := newIngress(t, Options{Routes: []Route{{Path: "/stuck", Handler: http.HandlerFunc(
+			func(w http.ResponseWriter, r *http.Request) {
+				close(entered)
+				<-r.Context().Done()
+				fmt.Fprint(w, errors.Is(context.Cause(r.Context()), ErrStopping))
+			})}}})
+		l := make(pipes)
+		ctx, cancel := context.WithCancel(t.Context())
+		served := make(chan error, 1)
+		go func() { served <- in.Serve(ctx, l) }()
+		client, server := net.Pipe()
+		l <- server
+		fmt.Fprint(client, "GET /stuck HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+		<-entered
+		began := time.Now()
+		cancel()
+		answer, err := io.ReadAll(client)
+		if err != nil || !strings.HasSuffix(string(answer), "true") {
+			t.Errorf("got %q, %v", answer, err)
+		}
+		if err := <-served; err != nil {
+			t.Error(err)
+		}
+		if took := time.Since(began); took > DrainTimeout+cutTimeout {
+			t.Errorf("the drain took %v", took)
+		}
+	})
+}

@@ -18,12 +18,18 @@ const (
 	writeTimeout   = time.Minute
 	idleTimeout    = 2 * time.Minute
 	maxHeaderBytes = 64 << 10
-	// DrainTimeout is how long requests may go on after the end of Serve's context.
-	DrainTimeout = 10 * time.Second
+	// DrainTimeout is how long requests may go on after the end of Serve's context, cutTimeout how long they may take
+	// for an answer once they are cut off. A host that drains after the worker has the rest of a stack's ten seconds.
+	DrainTimeout = 6 * time.Second
+	cutTimeout   = time.Second
 )
 
+// ErrStopping is the cause of the end of a request's context when the worker cuts the request off. Its client still
+// waits for an answer, unlike one whose request was canceled.
+var ErrStopping = errors.New("worker is stopping")
+
 // Serve takes requests from l until ctx ends, then no new ones, and returns when those that run have ended or after
-// DrainTimeout, when they are cut off. It closes l.
+// DrainTimeout, when their contexts end with ErrStopping. It closes l.
 func (in *Ingress) Serve(ctx context.Context, l net.Listener) error {
 	// Requests outlive ctx by the time of the drain.
 	base, cut := context.WithCancelCause(context.WithoutCancel(ctx))
@@ -50,8 +56,12 @@ func (in *Ingress) Serve(ctx context.Context, l net.Listener) error {
 	err := s.Shutdown(drain)
 	if err != nil {
 		in.log.Warn("ingress cut requests off", "running", in.running.Load())
-		cut(errors.New("worker is stopping"))
-		err = s.Close()
+		cut(ErrStopping)
+		last, cancel := context.WithTimeout(context.WithoutCancel(ctx), cutTimeout)
+		defer cancel()
+		if err = s.Shutdown(last); err != nil {
+			err = s.Close()
+		}
 	}
 	if end := <-served; !errors.Is(end, http.ErrServerClosed) {
 		err = errors.Join(err, end)

@@ -188,7 +188,7 @@ func TestObjectErrors(t *testing.T) {
 		{sidecar.ReasonUnplaced, 503, -32001}, {sidecar.ReasonDisconnected, 503, -32001},
 		{sidecar.ReasonDraining, 503, -32001}, {sidecar.ReasonOverloaded, 503, -32001},
 		{sidecar.ReasonBroken, 503, -32001}, {sidecar.ReasonStaleEpoch, 503, -32001},
-		{sidecar.ReasonDeadline, 503, -32001},
+		{sidecar.ReasonDeadline, 503, -32001}, {sidecar.ReasonCanceled, 503, -32001},
 		{sidecar.ReasonInternal, 500, -32603}, {sidecar.ReasonException, 500, -32603},
 		{sidecar.ReasonNoSuchClass, 500, -32603}, {sidecar.ReasonInvalid, 500, -32603},
 		{sidecar.ReasonStorage, 500, -32603},

@@ -14,6 +14,7 @@ import (
 	"github.com/tandem-do/tandem/proto/objectid"
 	"github.com/tandem-do/tandem/proto/props"
 	"github.com/tandem-do/tandem/proto/sidecar"
+	"github.com/tandem-do/tandem/worker/ingress"
 )
 
 // Bounds of calls to session objects. A GET has none: its stream is open until the client, the object or a drain
@@ -58,10 +59,27 @@ func objectFault(err error) *fault {
 	}
 	switch e.Reason {
 	case sidecar.ReasonUnplaced, sidecar.ReasonDisconnected, sidecar.ReasonDraining, sidecar.ReasonOverloaded,
-		sidecar.ReasonBroken, sidecar.ReasonStaleEpoch, sidecar.ReasonDeadline:
+		sidecar.ReasonBroken, sidecar.ReasonStaleEpoch, sidecar.ReasonDeadline, sidecar.ReasonCanceled:
 		f.answer = props.ErrUnavailable
 	}
 	return f
+}
+
+// stopping returns why the worker ends a call whose client still waits for an answer; nil when it does not.
+func stopping(ctx context.Context) error {
+	if cause := context.Cause(ctx); errors.Is(cause, errDraining) || errors.Is(cause, ingress.ErrStopping) {
+		return cause
+	}
+	return nil
+}
+
+// gone returns an error when nobody waits for the answer any more.
+func (c *call) gone() error {
+	ctx := c.r.Context()
+	if ctx.Err() == nil || stopping(ctx) != nil {
+		return nil
+	}
+	return fmt.Errorf("client went away: %w", ctx.Err())
 }
 
 // forward sends the request to its object and streams the answer back.
@@ -74,8 +92,8 @@ func (c *call) forward(ctx context.Context, p plan) error {
 	}
 	resp, err := c.h.sessions.Get(p.object).WithProps(c.identity.Encode()).Fetch(ctx, req)
 	if err != nil {
-		if errors.Is(context.Cause(ctx), errDraining) {
-			return c.refuse(&fault{answer: props.ErrUnavailable, cause: errDraining})
+		if stops := stopping(ctx); stops != nil {
+			return c.refuse(&fault{answer: props.ErrUnavailable, cause: stops})
 		}
 		return c.refuse(objectFault(err))
 	}
@@ -236,8 +254,8 @@ func (c *call) cutShort(ctx context.Context, resp *http.Response, cause error) e
 	switch {
 	case errors.Is(context.Cause(ctx), errDraining):
 		return nil
-	case c.r.Context().Err() != nil:
-		return fmt.Errorf("client went away: %w", c.r.Context().Err())
+	case c.gone() != nil:
+		return c.gone()
 	case !isStream(resp.Header):
 		panic(http.ErrAbortHandler)
 	}
@@ -246,6 +264,9 @@ func (c *call) cutShort(ctx context.Context, resp *http.Response, cause error) e
 		return cause
 	}
 	answer := objectFault(cause).answer
+	if stopping(ctx) != nil {
+		answer = props.ErrUnavailable
+	}
 	body, err := json.Marshal(map[string]any{
 		"jsonrpc": "2.0", "id": c.message.rawID,
 		"error": map[string]any{"code": answer.Code, "message": answer.Message},

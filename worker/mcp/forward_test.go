@@ -16,6 +16,7 @@ import (
 	"github.com/tandem-do/tandem/proto/sidecar"
 	"github.com/tandem-do/tandem/proto/telemetry"
 	"github.com/tandem-do/tandem/proto/telemetry/telemetrytest"
+	"github.com/tandem-do/tandem/worker/ingress"
 )
 
 func plain(status int, text string) func(context.Context) (*http.Response, error) {
@@ -184,6 +185,37 @@ func TestDrain(t *testing.T) {
 	go func() { pw.Write([]byte("data: done\n\n")); pw.Close() }()
 	if got := f.do(request{session: mine, body: bodyCall}); got.body != "data: done\n\n" {
 		t.Errorf("got %d %q", got.status, got.body)
+	}
+}
+
+// A request that the worker cuts off as it stops is answered, before its response has begun and within it.
+func TestStopping(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	mine := f.session()
+	for name, begun := range map[string]bool{"waiting": false, "streaming": true} {
+		t.Run(name, func(t *testing.T) {
+			ctx, cut := context.WithCancelCause(t.Context())
+			f.objects.set(func(o *objects) {
+				o.reply = func(ctx context.Context) (*http.Response, error) {
+					defer cut(ingress.ErrStopping)
+					canceled := &sidecar.Error{Reason: sidecar.ReasonCanceled}
+					if !begun {
+						cut(ingress.ErrStopping)
+						return nil, canceled
+					}
+					r, w := io.Pipe()
+					context.AfterFunc(ctx, func() { w.CloseWithError(canceled) })
+					return response(200, "text/event-stream", r), nil
+				}
+			})
+			w := httptest.NewRecorder()
+			f.handler.ServeHTTP(w, f.build(ctx, request{session: mine, body: bodyCall}))
+			if !strings.Contains(w.Body.String(), `"code":-32001`) || begun != (w.Code == 200) ||
+				begun != strings.Contains(w.Body.String(), `"id":"call-3"`) || begun == (w.Header().Get("Retry-After") == "2") {
+				t.Errorf("got %d %v %s", w.Code, w.Header(), w.Body)
+			}
+		})
 	}
 }
 

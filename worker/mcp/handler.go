@@ -2,7 +2,6 @@ package mcp
 
 import (
 	"context"
-	"fmt"
 	"log/slog"
 	"net/http"
 	"sync"
@@ -115,8 +114,8 @@ func (c *call) serve(ctx context.Context) error {
 
 // refuse answers with a fault. The cause, if the fault has one, is for the span alone.
 func (c *call) refuse(f *fault) error {
-	if gone := c.r.Context().Err(); gone != nil {
-		return fmt.Errorf("client went away: %w", gone)
+	if gone := c.gone(); gone != nil {
+		return gone
 	}
 	if f.allow != "" {
 		c.w.Header().Set("Allow", f.allow)

@@ -117,7 +117,7 @@ func (h *Handler) fail(w http.ResponseWriter, r *http.Request, err error) {
 		}
 		switch e.Reason {
 		case sidecar.ReasonUnplaced, sidecar.ReasonDisconnected, sidecar.ReasonDraining, sidecar.ReasonOverloaded,
-			sidecar.ReasonBroken, sidecar.ReasonStaleEpoch, sidecar.ReasonDeadline:
+			sidecar.ReasonBroken, sidecar.ReasonStaleEpoch, sidecar.ReasonDeadline, sidecar.ReasonCanceled:
 			w.Header().Set("Retry-After", "2")
 			ingress.WriteError(w, r, http.StatusServiceUnavailable, "policies are restarting, please try again")
 			return
