@@ -41,7 +41,7 @@ Its first application is a remote MCP server whose sessions are Durable Objects.
 	root.SetErr(sys.stderr)
 	root.SetFlagErrorFunc(flagError)
 	root.AddCommand(newDev(sys), newWorker(sys), newHost(sys), newRouter(sys), newSandbox(sys), newAuth(sys),
-		newTraces(sys), newImport(sys), newProgram(sys), newVersion(sys))
+		newTraces(sys), newObjects(sys), newImport(sys), newClock(sys), newProgram(sys), newVersion(sys))
 	return root
 }
 

@@ -112,7 +112,7 @@ func (s *Service) RunAlarm(ctx context.Context, r *dopb.RunAlarmRequest) (*dopb.
 		return nil, status.Errorf(codes.NotFound, "object %s of namespace %q has no alarm", o.id, o.namespace)
 	case before.Alarm.ScheduledTime.After(s.store.Clock().Now()) && !r.GetEarly():
 		return nil, status.Errorf(codes.FailedPrecondition,
-			"early: the alarm is set for %s, which has not come; set early to run it nevertheless",
+			"early: the alarm is set for %s, which has not come, and early is not set",
 			before.Alarm.ScheduledTime.UTC().Format(time.RFC3339))
 	}
 	ended, err := s.host.RunAlarm(ctx, o.namespace, o.id)

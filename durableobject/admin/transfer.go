@@ -178,7 +178,7 @@ func (s *Service) mayImport(ctx context.Context, o object, overwrite bool) error
 	}
 	if found {
 		return status.Errorf(codes.AlreadyExists,
-			"overwrite: object %s of namespace %q exists; set overwrite to replace it", o.id, o.namespace)
+			"overwrite: object %s of namespace %q exists, and overwrite is not set", o.id, o.namespace)
 	}
 	return nil
 }

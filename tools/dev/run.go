@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/tandem-do/tandem/durableobject/clock"
 	"github.com/tandem-do/tandem/tools/dev/console"
 )
 
@@ -27,6 +28,9 @@ func Run(ctx context.Context, o Options) (err error) {
 		return err
 	}
 	defer closing(&err, state.close)
+	if err := checkClock(state.path, o.TestClock); err != nil {
+		return err
+	}
 	out := console.NewOutput(o.Stderr, len(nameHost), o.Color)
 	log := newLog(out.Source("tandem"), o)
 	var waiting func(port)
@@ -54,6 +58,10 @@ func Run(ctx context.Context, o Options) (err error) {
 	}
 	defer closing(&err, func() error { return errors.Join(lifeline.Close(), keep.Close()) })
 	st := &stack{options: o, state: state.path, run: run, listeners: ls}
+	if err := st.writeRunning(); err != nil {
+		return err
+	}
+	defer closing(&err, st.clearRunning)
 	sup := newSupervisor(ctx, st, log)
 	sup.add(out, lifeline)
 	return sup.run(ctx)
@@ -65,6 +73,20 @@ func open(o Options) (*stateDir, error) {
 		return openEphemeral()
 	}
 	return openState(filepath.Clean(o.StateDir))
+}
+
+// checkClock says early what the object host would: a directory whose clock was advanced can't be used by real time.
+func checkClock(state string, test bool) error {
+	if test {
+		return nil
+	}
+	err := clock.CheckReal(ObjectsDir(state))
+	var ahead *clock.AheadError
+	if errors.As(err, &ahead) {
+		return &StateError{Dir: state, Reason: fmt.Sprintf("is %v ahead of real time, since its clock was advanced: "+
+			"start with --test-clock, or give --state-dir another directory", ahead.By)}
+	}
+	return err
 }
 
 // closing adds the error of a close to *err.
