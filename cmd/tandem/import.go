@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/tandem-do/tandem/durableobject/storage"
 	"github.com/tandem-do/tandem/tools/dev"
 	"github.com/tandem-do/tandem/tools/wranglerstate"
 )
@@ -69,7 +70,7 @@ func (f *importFlags) run(sys system) (err error) {
 	defer stop()
 	f.options.Target = f.state
 	missing := false
-	if !wranglerstate.IsStore(f.state) {
+	if !storage.IsStore(f.state) {
 		_, serr := os.Stat(f.state)
 		missing = errors.Is(serr, os.ErrNotExist)
 		f.options.Target = dev.ObjectsDir(f.state)

@@ -1,7 +1,6 @@
 package wranglerstate
 
 import (
-	"context"
 	"errors"
 	"os"
 	"path/filepath"
@@ -67,7 +66,7 @@ func TestFaults(t *testing.T) {
 	t.Parallel()
 	good := map[string]string{"k": v8(t, "good")}
 	id := room().FromName("ada").String()
-	long := strings.Repeat("k", 2049)
+	long := strings.Repeat("k", 65536)
 	for _, test := range []struct {
 		name  string
 		write func(t *testing.T, dir string)
@@ -113,7 +112,7 @@ func TestFaults(t *testing.T) {
 		}, "1: has values that can't come over\n    " + id + `: key "bad": `},
 		{"a key that is too long", func(t *testing.T, dir string) {
 			writeFake(t, dir, id, fake{Values: map[string]string{long: v8(t, 1.0)}})
-		}, `…": its key has 2049 bytes, at most 2048`},
+		}, `…": its key has 65536 bytes, at most 65535`},
 		{"an impossible alarm", func(t *testing.T, dir string) {
 			writeFake(t, dir, id, fake{Alarm: new(int64(-1e9)), Values: good})
 		}, "1: has an alarm at an impossible time, which was left out\n    " + id + ": alarm at 1969-12-31T23:59:59Z"},
@@ -147,6 +146,28 @@ func TestFacets(t *testing.T) {
 	writeFake(t, dir, id+".1", fake{})
 	write(t, filepath.Join(dir, "chat-Room", id+".facets"), nil)
 	doImport(t, dir, t.TempDir(), nil).ok().want("2: facets can't be imported yet\n    " + id + ".1.sqlite\n    " + id + ".facets\n")
+}
+
+// Tables of any kind are named, and disturb nothing.
+func TestTables(t *testing.T) {
+	t.Parallel()
+	dir, id := t.TempDir(), room().FromName("ada")
+	values := map[string]string{"k": v8(t, 1.0)}
+	writeFake(t, dir, id.String(), fake{Values: values, SQL: `
+		CREATE TABLE plain (x TEXT CHECK (x <> 'b'));
+		PRAGMA ignore_check_constraints = 1; INSERT INTO plain VALUES ('a'), ('b');
+		CREATE TABLE "odd ""name" (x);
+		CREATE TABLE _cf_EXTERNALS (id); CREATE VIEW shown AS SELECT * FROM plain;
+		PRAGMA writable_schema = 1;
+		INSERT INTO sqlite_schema VALUES ('table', 'search', 'search', 0, 'CREATE VIRTUAL TABLE search USING fts5 (body)')`})
+	i := doImport(t, dir, t.TempDir(), nil).ok()
+	i.want("not importable yet: SQL tables of 1 object: odd \"name (0 rows), plain (2 rows), search (rows not counted)")
+	if strings.Contains(i.text(), "EXTERNALS") {
+		t.Errorf("an empty table of the platform is named:\n%s", i.text())
+	}
+	if got := stateOf(t, i.store(), "chat-Room", id); !cmp.Equal(got.Values, values) {
+		t.Errorf("got %v", got)
+	}
 }
 
 func TestPartial(t *testing.T) {
@@ -231,7 +252,14 @@ func TestDryRun(t *testing.T) {
 		t.Errorf("the target was made: %v", err)
 	}
 	i := doImport(t, "testdata/wrangler", target, nil).ok()
+	held := filepath.Join(target, "db", "LOCK")
+	before := snapshot(t, target)
 	doImport(t, "testdata/wrangler", target, dry).ok().want("to import 0 objects", "4 already there")
+	after := snapshot(t, target)
+	if after[held] = before[held]; !cmp.Equal(before, after) {
+		diff := cmp.Diff(before, after)
+		t.Errorf("a dry run has changed the target (-before +after):\n%s", diff)
+	}
 	id := objectid.NewNamespace("recorded-Room").FromName("values")
 	if got := stateOf(t, i.store(), "recorded-Room", id); len(got.Values) < 40 {
 		t.Errorf("got %d values after a dry run over them", len(got.Values))
@@ -284,6 +312,10 @@ func TestSources(t *testing.T) {
 		write(t, path, nil)
 	}
 	writeFake(t, filepath.Join(state, "workerd"), room().FromName("ben").String(), values)
+	linked := t.TempDir()
+	if err := os.Symlink(filepath.Join(state, "v3", "do", "chat-Room"), filepath.Join(linked, "chat-Room")); err != nil {
+		t.Fatal(err)
+	}
 	both := []string{"imported 2 objects", "v3/kv\n  not importable yet: state of the platform, 1 database",
 		"workerd/queues\n  not importable yet: state of the platform, 1 database"}
 	for name, test := range map[string]struct {
@@ -291,8 +323,10 @@ func TestSources(t *testing.T) {
 		want []string
 	}{
 		"project": {project, both}, ".wrangler": {filepath.Join(project, ".wrangler"), both}, "state": {state, both},
-		"v3": {filepath.Join(state, "v3"), []string{"chat-Room (do/chat-Room)", "imported 1 object,", "kv\n  not importable"}},
-		"do": {filepath.Join(state, "v3", "do"), []string{"chat-Room (chat-Room)", "imported 1 object,"}},
+		"v3":        {filepath.Join(state, "v3"), []string{"chat-Room (do/chat-Room)", "imported 1 object,", "kv\n  not importable"}},
+		"do":        {filepath.Join(state, "v3", "do"), []string{"chat-Room (chat-Room)", "imported 1 object,"}},
+		"namespace": {filepath.Join(state, "v3", "do", "chat-Room"), []string{"chat-Room (chat-Room)", "imported 1 object,"}},
+		"link":      {linked, []string{"chat-Room (chat-Room)", "imported 1 object,"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -308,106 +342,6 @@ func TestSources(t *testing.T) {
 		if _, err := os.Stat(target); err == nil {
 			t.Errorf("%s: the target was made", name)
 		}
-	}
-}
-
-// An object of more than wholeBytes is written in parts. What a killed import leaves of it is removed by the next one.
-func TestParts(t *testing.T) {
-	t.Parallel()
-	dir, target, id := t.TempDir(), t.TempDir(), room().FromName("ada")
-	writeFake(t, dir, id.String(), fake{Alarm: new(later().UnixNano()), SQL: `
-		CREATE TABLE _cf_KV (key TEXT PRIMARY KEY, value BLOB) WITHOUT ROWID;
-		WITH RECURSIVE n(i) AS (VALUES (0) UNION ALL SELECT i+1 FROM n WHERE i < 33)
-		INSERT INTO _cf_KV SELECT printf('%03d', i), x'ff0f420080808001' FROM n;
-		UPDATE _cf_KV SET value = CAST(x'ff0f22808040' || printf('%1048576s', key) AS BLOB)`})
-	ctx, cancel := context.WithCancelCause(t.Context())
-	stopped := errors.New("stopped")
-	copied := int64(0)
-	im := &importer{Options: Options{Source: dir}, report: &Report{}} // it tells its progress all the time
-	im.Progress = func(p Progress) {
-		if copied = p.Bytes; copied > 20<<20 {
-			cancel(stopped)
-		}
-	}
-	var err error
-	if im.target, err = openTarget(ctx, target, false); err != nil {
-		t.Fatal(err)
-	}
-	s, err := findSource(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := im.namespace(ctx, s.namespaces[0]); !errors.Is(err, stopped) {
-		t.Fatalf("after %d bytes: %v", copied, err)
-	}
-	to := im.target.store.Object("chat-Room", id, storage.Hooks{})
-	if empty, err := to.Empty(); err != nil || !empty {
-		t.Errorf("a cancelled import has left a part: %v", err)
-	}
-	// As it is after kill -9 in the middle.
-	err = errors.Join(im.target.notePart("chat-Room", id),
-		to.Put(t.Context(), []storage.Entry{{Key: "000", Value: []byte("part")}}, storage.PutOptions{}),
-		flush(t.Context(), to), im.target.close())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if n := doImport(t, dir, target, func(o *Options) { o.DryRun = true }).ok().only(); n.Imported != 1 {
-		t.Errorf("dry run over a part: %+v", n)
-	}
-	i := doImport(t, dir, target, nil).ok()
-	if n := i.only(); n.Imported != 1 || n.Keys != 34 || n.Bytes < wholeBytes {
-		t.Errorf("after it was cut short: %+v", n)
-	}
-	if n := doImport(t, dir, target, nil).ok().only(); n.Unchanged != 1 {
-		t.Errorf("once more: %+v", n)
-	}
-	if got := stateOf(t, i.store(), "chat-Room", id); len(got.Values) != 34 || got.Alarm != later().UnixMilli() {
-		t.Errorf("%d values, alarm %d", len(got.Values), got.Alarm)
-	}
-	if _, err := os.Stat(filepath.Join(target, partFile)); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("the note is still there: %v", err)
-	}
-}
-
-// What changes while it is read is not imported.
-func TestChanged(t *testing.T) {
-	t.Parallel()
-	dir, id := t.TempDir(), room().FromName("ada")
-	path := writeFake(t, dir, id.String(), fake{Values: map[string]string{"k": v8(t, 1.0)}})
-	f, err := openObject(t.Context(), path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.close()
-	if err := f.unchanged(); err != nil {
-		t.Error(err)
-	}
-	target, err := openTarget(t.Context(), t.TempDir(), false)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer target.close()
-	c, err := f.read()
-	if err != nil {
-		t.Fatal(err)
-	}
-	write(t, path+"-wal", []byte("more"))
-	_, err = target.put(t.Context(), "chat-Room", object{source: f, contents: c, id: id}, false, func(int) {})
-	if !errors.Is(err, errChanged) {
-		t.Errorf("got %v", err)
-	}
-	if empty, err := target.store.Object("chat-Room", id, storage.Hooks{}).Empty(); err != nil || !empty {
-		t.Errorf("it was imported: %v", err)
-	}
-}
-
-func TestCancelled(t *testing.T) {
-	t.Parallel()
-	ctx, cancel := context.WithCancelCause(t.Context())
-	cancel(errors.New("signal"))
-	report, err := Import(ctx, Options{Source: "testdata/wrangler", Target: t.TempDir()})
-	if err == nil || !strings.Contains(err.Error(), "signal") || report == nil {
-		t.Errorf("got %v, %v", report, err)
 	}
 }
 

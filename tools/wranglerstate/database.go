@@ -64,7 +64,7 @@ func openDatabase(ctx context.Context, path string) (*database, error) {
 // begin starts the read transaction.
 func (d *database) begin() error {
 	err := d.conn.Exec(`PRAGMA locking_mode = exclusive; PRAGMA temp_store = memory; PRAGMA trusted_schema = 0;
-		PRAGMA cell_size_check = 1; BEGIN`)
+		PRAGMA cell_size_check = 1; PRAGMA ignore_check_constraints = 1; BEGIN`)
 	if err != nil {
 		return err
 	}

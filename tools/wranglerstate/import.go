@@ -20,8 +20,8 @@ const defaultProgressEvery = 2 * time.Second
 
 // Options say what is imported, and where to.
 type Options struct {
-	// Source is the directory to look in: .wrangler/state, a project that has it, its v3 or v3/do, or the directory of
-	// workerd's localDisk service.
+	// Source is the directory to look in: .wrangler/state, a project that has it, its v3 or v3/do, the directory of
+	// workerd's localDisk service, or the folder of one namespace.
 	Source string
 	// Target is the directory of the object store. It is created, unless DryRun.
 	Target string
@@ -163,7 +163,7 @@ func (n *namespace) objects(ctx context.Context, ids []string) error {
 			return nil
 		}
 		n.Objects++
-		return n.write(ctx, object{file: row.id, contents: contents{alarm: &row.at, name: row.name}})
+		return n.write(ctx, object{file: row.id, contents: contents{alarm: &row.at, noted: row.name}})
 	})
 	if n.alarms != nil && err == nil {
 		if cerr := n.alarms.unchanged(); cerr != nil {
@@ -205,11 +205,11 @@ func (n *namespace) object(ctx context.Context, file string) error {
 	if err != nil {
 		return n.unreadable(ctx, alarmsFile, err)
 	}
-	if ok && o.contents.alarm == nil {
-		o.contents.alarm = &row.at
+	if ok && o.alarm == nil {
+		o.alarm = &row.at
 	}
-	if o.contents.name == nil {
-		o.contents.name = row.name
+	if o.noted == nil {
+		o.noted = row.name
 	}
 	return n.write(ctx, o)
 }
@@ -238,8 +238,8 @@ func (n *namespace) write(ctx context.Context, o object) error {
 	if len(o.tables) > 0 {
 		n.WithTables++
 	}
-	if o.contents.alarm != nil {
-		o.at = *o.contents.alarm
+	if o.alarm != nil {
+		o.at = *o.alarm
 	}
 	if o.keys == 0 && o.badCount == 0 && len(o.tables) > 0 {
 		n.SQLOnly++ // without its tables even its alarm would only do harm
@@ -249,8 +249,8 @@ func (n *namespace) write(ctx context.Context, o object) error {
 		n.Empty++
 		return nil
 	}
-	if reason, detail := n.identify(&o); reason != 0 {
-		n.found(reason, o.file, detail)
+	if reason := n.identify(&o); reason != 0 {
+		n.found(reason, o.file, "")
 		return nil
 	}
 	if o.badCount > 0 {
@@ -301,30 +301,30 @@ func (n *namespace) copied(bytes int) {
 	n.tick()
 }
 
-// identify finds the object's ID and name in the target.
-func (n *namespace) identify(o *object) (Reason, string) {
+// identify finds the object's ID and name in the target, or why it can have none.
+func (n *namespace) identify(o *object) Reason {
 	id := parseID(o.file)
 	if !n.from.Owns(id) {
-		return ReasonForeign, ""
+		return ReasonForeign
 	}
 	if known, ok := n.names[id]; ok {
 		o.name = &known
 	}
-	if recorded := o.contents.name; recorded != nil && n.from.FromName(*recorded) == id {
-		o.name = recorded
+	if o.noted != nil && n.from.FromName(*o.noted) == id {
+		o.name = o.noted
 	}
-	if n.Target == n.UniqueKey {
-		if o.name != nil && len(*o.name) > objectid.MaxNameBytes {
-			o.name = nil
-		}
+	switch {
+	case n.Target == n.UniqueKey:
 		o.id = id
-		return 0, ""
+	case o.name == nil:
+		return ReasonUnnamed
+	default:
+		o.id = n.to.FromName(*o.name)
 	}
-	if o.name == nil {
-		return ReasonUnnamed, ""
+	if o.name != nil && len(*o.name) > objectid.MaxNameBytes {
+		o.name = nil // it gives an ID, but nobody is told it
 	}
-	o.id = n.to.FromName(*o.name)
-	return 0, ""
+	return 0
 }
 
 // tick tells the progress every two seconds.

@@ -40,7 +40,8 @@ type contents struct {
 	badCount int
 	// alarm is nil when the database does not know of alarms. It is zero when there is none.
 	alarm *time.Time
-	name  *string
+	// noted is the name that the source knows, or nil.
+	noted *string
 	// tables are those of the object's own SQL.
 	tables []table
 }
@@ -102,7 +103,7 @@ func (f *objectFile) read() (c contents, err error) {
 		c.alarm, err = f.alarm()
 	}
 	if err == nil {
-		c.name, err = f.name()
+		c.noted, err = f.name()
 	}
 	if err == nil {
 		c.tables, err = f.sqlTables()
@@ -110,9 +111,9 @@ func (f *objectFile) read() (c contents, err error) {
 	return c, err
 }
 
-// Limits of what is imported. A longer key could be listed by the host, but not read.
+// Limits of what is imported: the greatest that a store can have.
 const (
-	maxKeyBytes   = 2048
+	maxKeyBytes   = 65535
 	maxValueBytes = 64 << 20
 )
 

@@ -96,9 +96,10 @@ type Namespace struct {
 // Table is an SQL table that objects of a namespace have.
 type Table struct {
 	Name string
-	// Objects have it, with Rows in all; Rows lacks those that could not be counted.
-	Objects int
-	Rows    int64
+	// Objects have it, with Rows in all. Uncounted of them have it in a form whose rows can't be counted here, such as
+	// that of a virtual table.
+	Objects, Uncounted int
+	Rows               int64
 }
 
 // Platform is a folder of a service of the platform, such as KV or R2.
@@ -128,7 +129,11 @@ func (n *Namespace) addTable(t table) {
 		n.Tables = append(n.Tables, Table{Name: t.name})
 	}
 	n.Tables[i].Objects++
-	n.Tables[i].Rows += max(t.rows, 0)
+	if t.rows < 0 {
+		n.Tables[i].Uncounted++
+		return
+	}
+	n.Tables[i].Rows += t.rows
 }
 
 func (n *Namespace) found(reason Reason, file, detail string) {
@@ -197,7 +202,11 @@ func (n *Namespace) print(w io.Writer, verb string) {
 	if n.WithTables > 0 {
 		var tables []string
 		for _, t := range n.Tables {
-			tables = append(tables, fmt.Sprintf("%s (%s)", t.Name, plural(int(t.Rows), "row")))
+			rows := plural(int(t.Rows), "row")
+			if t.Uncounted > 0 {
+				rows = "rows not counted"
+			}
+			tables = append(tables, fmt.Sprintf("%s (%s)", t.Name, rows))
 		}
 		fmt.Fprintf(w, "  not importable yet: SQL tables of %s: %s\n", plural(n.WithTables, "object"), strings.Join(tables, ", "))
 	}

@@ -33,8 +33,8 @@ type folder struct {
 	uniqueKey string
 }
 
-// findSource looks for state in a directory: a project, its .wrangler or .wrangler/state, a v3 or do within that, or
-// the directory of a localDisk service.
+// findSource looks for state in a directory: a project, its .wrangler or .wrangler/state, a v3 or do within that, the
+// directory of a localDisk service, or the folder of one namespace.
 func findSource(dir string) (source, error) {
 	if _, err := os.ReadDir(dir); err != nil {
 		return source{}, fmt.Errorf("read source: %w", err)
@@ -50,6 +50,12 @@ func findSource(dir string) (source, error) {
 	}
 	if isDir(filepath.Join(dir, "do")) {
 		return s, s.check(dir, s.addVersion(dir))
+	}
+	if holdsDatabases(dir) { // one namespace
+		abs, err := filepath.Abs(dir)
+		s.root = filepath.Dir(abs)
+		s.namespaces = []folder{s.folder(abs)}
+		return s, s.check(dir, err)
 	}
 	return s, s.check(dir, s.addDisk(dir))
 }
@@ -126,7 +132,7 @@ func subfolders(dir string) (names []string, err error) {
 		return nil, nil
 	}
 	for _, e := range entries {
-		if e.IsDir() {
+		if e.IsDir() || e.Type()&fs.ModeSymlink != 0 && isDir(filepath.Join(dir, e.Name())) {
 			names = append(names, e.Name())
 		}
 	}

@@ -50,29 +50,26 @@ type target struct {
 // openTarget opens the store, and removes what an import has left of an object.
 func openTarget(ctx context.Context, dir string, dryRun bool) (*target, error) {
 	t := &target{dir: dir, dryRun: dryRun}
-	if dryRun && !IsStore(dir) {
-		return t, nil
+	o := storage.Options{
+		Dir: dir, Limits: storage.Limits{KeyBytes: maxKeyBytes, ValueBytes: maxValueBytes, PendingBytes: 1 << 30},
+	}
+	var err error
+	if dryRun {
+		if storage.IsStore(dir) {
+			t.store, err = storage.OpenReadOnly(o)
+		}
+		return t, err
 	}
 	if err := os.MkdirAll(filepath.Dir(dir), 0o700); err != nil {
 		return nil, fmt.Errorf("make directory of store: %w", err)
 	}
-	var err error
-	t.store, err = storage.Open(storage.Options{
-		Dir: dir, Limits: storage.Limits{KeyBytes: maxKeyBytes, ValueBytes: maxValueBytes, PendingBytes: 1 << 30},
-	})
-	if err != nil {
+	if t.store, err = storage.Open(o); err != nil {
 		return nil, err
 	}
 	if err := t.removePart(ctx); err != nil {
 		return nil, errors.Join(err, t.store.Close())
 	}
 	return t, nil
-}
-
-// IsStore reports whether a directory is an object store itself, such as a host has it without `tandem dev`.
-func IsStore(dir string) bool {
-	info, err := os.Stat(filepath.Join(dir, "STORE"))
-	return err == nil && info.Mode().IsRegular()
 }
 
 func (t *target) close() error {
@@ -302,7 +299,7 @@ func (t *target) isPart(namespace string, id objectid.ID) bool {
 // removePart removes the object that notePart has recorded, if any.
 func (t *target) removePart(ctx context.Context) error {
 	namespace, id, noted, ok, err := t.readPart()
-	if err != nil || !noted || t.dryRun {
+	if err != nil || !noted {
 		return err
 	}
 	if !ok {
