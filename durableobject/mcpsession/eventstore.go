@@ -3,30 +3,37 @@ package mcpsession
 import (
 	"context"
 	"errors"
+	"fmt"
 	"iter"
 	"slices"
 	"sync"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/tandem-do/tandem/proto/props"
 )
 
 // Limits of what one session keeps for clients that come back with Last-Event-ID.
 const (
-	maxEvents      = 256
-	maxEventBytes  = 1 << 20
-	maxEventStream = 64
+	maxEvents     = 256
+	maxEventBytes = 1 << 20
+	// maxEventStreams is how many streams are kept, of those that have had their answer; maxOpenStreams how many at all.
+	maxEventStreams = 64
+	maxOpenStreams  = 1024
 )
 
 var errUnknownStream = errors.New("no such stream in this session")
 
-// eventStore keeps the latest events of one session's streams, as many as the limits allow, the oldest going first. An
-// event that exceeds them alone is not kept; it is delivered live only.
+// eventStore keeps the latest events of one session's streams, as many as the limits allow, the oldest going first. A
+// stream that waits for its answer stays when those that have theirs go. An event that exceeds the limits alone is not
+// kept; it is delivered live only. In the place of such an answer an error is kept, so that nobody waits for it.
 type eventStore struct {
 	// session is the only session that it answers for.
 	session string
-	// opened and appended, where set, are told of a new stream and of each event, before it is delivered.
+	// opened and answered, where set, are told of a new stream and of each call's answer, before it is delivered. The id
+	// is in the form of rpcID.
 	opened   func(ctx context.Context, stream string)
-	appended func(stream string, data []byte)
+	answered func(id string)
 
 	// mu guards the fields below.
 	mu      sync.Mutex
@@ -42,6 +49,8 @@ type eventList struct {
 	// first is the index of the first event in data.
 	first int
 	data  [][]byte
+	// answered is true once the stream has had an answer, most often its only one.
+	answered bool
 }
 
 var _ mcp.EventStore = (*eventStore)(nil)
@@ -61,9 +70,7 @@ func (s *eventStore) Open(ctx context.Context, session, stream string) error {
 		if stream != "" { // the standalone stream stays
 			s.made = append(s.made, stream)
 		}
-		if len(s.made) > maxEventStream {
-			s.forget(s.made[0])
-		}
+		s.forgetSome()
 	}
 	s.mu.Unlock()
 	if s.opened != nil {
@@ -72,13 +79,28 @@ func (s *eventStore) Open(ctx context.Context, session, stream string) error {
 	return nil
 }
 
-// forget drops the oldest stream. The caller holds mu.
-func (s *eventStore) forget(stream string) {
+// forgetSome drops streams that are too many. The caller holds mu.
+func (s *eventStore) forgetSome() {
+	if len(s.made) <= maxEventStreams {
+		return
+	}
+	oldest := slices.IndexFunc(s.made, func(stream string) bool { return s.streams[stream].answered })
+	switch {
+	case oldest >= 0:
+		s.forget(oldest)
+	case len(s.made) > maxOpenStreams:
+		s.forget(0)
+	}
+}
+
+// forget drops the i-th of the streams made. The caller holds mu.
+func (s *eventStore) forget(i int) {
+	stream := s.made[i]
 	for _, d := range s.streams[stream].data {
 		s.bytes -= len(d)
 	}
 	delete(s.streams, stream)
-	s.made = s.made[1:]
+	s.made = slices.Delete(s.made, i, i+1)
 	s.order = slices.DeleteFunc(s.order, func(of string) bool { return of == stream })
 }
 
@@ -87,14 +109,19 @@ func (s *eventStore) Append(_ context.Context, session, stream string, data []by
 	if session != s.session {
 		return errUnknownStream
 	}
-	if s.appended != nil {
-		s.appended(stream, data)
+	id, answer := answeredID(data)
+	if answer && s.answered != nil {
+		s.answered(id)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	list := s.streams[stream]
 	if list == nil {
 		return errUnknownStream
+	}
+	list.answered = list.answered || answer
+	if answer && len(data) > maxEventBytes {
+		data = answerTooLarge(id)
 	}
 	if len(data) > maxEventBytes {
 		s.skip(stream, list)
@@ -112,6 +139,12 @@ func (s *eventStore) Append(_ context.Context, session, stream string, data []by
 		s.order = s.order[1:]
 	}
 	return nil
+}
+
+// answerTooLarge is kept in the place of the answer to a call.
+func answerTooLarge(id string) []byte {
+	return fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,"error":{"code":%d,"message":%s}}`, rawRPCID(id),
+		props.CodeTransport, quoteJSON("the connection was lost, and the answer was too large to be kept"))
 }
 
 // skip counts an event that is not kept: what came before it can't be replayed either, for a replay has no gaps. The

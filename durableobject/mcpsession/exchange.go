@@ -74,7 +74,9 @@ func (rt *runtime) serveInto(ctx context.Context, out *outlet, r *http.Request, 
 	request := r.WithContext(ctx)
 	request.Header = r.Header.Clone()
 	telemetry.InjectHTTP(ctx, request.Header)
-	if in != nil {
+	if in == nil {
+		out.streamOnly = true
+	} else {
 		request.Body = io.NopCloser(bytes.NewReader(in.body))
 		out.noPrime, out.message = in.initialize, in
 	}
@@ -158,22 +160,14 @@ func (rt *runtime) claim(ctx context.Context, x *exchange, id string) {
 
 // cancelCall has the SDK cancel a pending call, as its client would.
 func (rt *runtime) cancelCall(ctx context.Context, id string) {
-	_, raw, _ := strings.Cut(id, ":")
-	if strings.HasPrefix(id, "string:") {
-		raw = quoteJSON(raw)
-	}
-	body := `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":` + raw + `}}`
+	body := `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":` + rawRPCID(id) + `}}`
 	r := (&http.Request{Method: http.MethodPost, Header: http.Header{}}).WithContext(ctx)
 	r.Body = io.NopCloser(strings.NewReader(body))
 	rt.transport.ServeHTTP(discard{}, r)
 }
 
-// answered is the event store's word on each event: an answer settles its call.
-func (rt *runtime) answered(_ string, data []byte) {
-	id, ok := answeredID(data)
-	if !ok {
-		return
-	}
+// answered is the event store's word that a call has its answer.
+func (rt *runtime) answered(id string) {
 	rt.mu.Lock()
 	defer rt.mu.Unlock()
 	if c := rt.calls[id]; c != nil {

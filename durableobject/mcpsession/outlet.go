@@ -26,6 +26,8 @@ const keepalive = ": keepalive\n\n"
 
 var (
 	primeEvent = []byte("event: prime\n")
+	// retryField tells clients how many milliseconds to wait before they come back for a stream that was cut.
+	retryField = []byte("retry: 500\n")
 
 	errSlowReader = errors.New("the stream's reader is too slow")
 )
@@ -36,7 +38,9 @@ var (
 type outlet struct {
 	// noPrime drops the priming event.
 	noPrime bool
-	// message is the POST that is answered; nil for a GET.
+	// streamOnly says that a GET is answered: a stream without events is an answer then.
+	streamOnly bool
+	// message is the POST that is answered, where the outlet is to know it.
 	message *inspected
 	// wake has a token when something was flushed.
 	wake chan struct{}
@@ -74,7 +78,8 @@ func (o *outlet) WriteHeader(status int) {
 // Write implements http.ResponseWriter. The SDK writes whole events. One event is always taken by an empty outlet, so
 // that no response is too large to be delivered.
 func (o *outlet) Write(p []byte) (int, error) {
-	if o.noPrime && bytes.HasPrefix(p, primeEvent) {
+	prime := bytes.HasPrefix(p, primeEvent)
+	if prime && o.noPrime {
 		return len(p), nil
 	}
 	o.mu.Lock()
@@ -89,6 +94,11 @@ func (o *outlet) Write(p []byte) (int, error) {
 	}
 	if o.status == 0 {
 		o.status = http.StatusOK
+	}
+	if prime {
+		o.pending = append(append(o.pending, primeEvent...), retryField...)
+		o.pending = append(o.pending, p[len(primeEvent):]...)
+		return len(p), nil
 	}
 	o.pending = append(o.pending, p...)
 	return len(p), nil
@@ -116,7 +126,8 @@ func (o *outlet) take() ([]byte, error) {
 // writeTo writes the whole response; it is for when the SDK is done with it.
 func (o *outlet) writeTo(w http.ResponseWriter) error {
 	p, err := o.take()
-	if o.status == 0 && len(p) == 0 {
+	over := o.streamOnly && o.header.Get("Content-Type") != "" // the client has all of the stream that it asked for
+	if o.status == 0 && len(p) == 0 && !over {
 		return props.ErrUnavailable // the session was disposed of meanwhile
 	}
 	if o.refused(w, p) {

@@ -90,6 +90,15 @@ func rpcID(raw json.RawMessage) string {
 	return fmt.Sprintf("%T:%v", v, v)
 }
 
+// rawRPCID returns the JSON of an id in the form of rpcID.
+func rawRPCID(id string) string {
+	kind, value, _ := strings.Cut(id, ":")
+	if kind == "string" {
+		return quoteJSON(value)
+	}
+	return value
+}
+
 // answeredID returns the id of the call that a message answers, in the form of rpcID. It reads no more of the message
 // than its head: the SDK writes the members in the order jsonrpc, id, then method or result or error.
 func answeredID(message []byte) (string, bool) {

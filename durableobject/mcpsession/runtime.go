@@ -68,7 +68,7 @@ func newRuntime(ctx context.Context, c caller, saved *mcp.ServerSessionState) *r
 	c.rt = rt
 	rt.caller = c
 	rt.ctx, rt.cancel = context.WithCancelCause(detached{ctx})
-	rt.events.opened, rt.events.appended = rt.streamOpened, rt.answered
+	rt.events.opened, rt.events.answered = rt.streamOpened, rt.answered
 	c.state.WaitUntil(func(ctx context.Context) error { return rt.live(ctx, saved) })
 	return rt
 }

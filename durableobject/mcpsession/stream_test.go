@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -13,6 +14,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/tandem-do/tandem/proto/props"
 )
 
 func collect(s *eventStore, session, stream string, index int) (string, error) {
@@ -102,15 +105,69 @@ func TestEventStoreLimits(t *testing.T) {
 	if got, err := collect(s, "S", "b", 3); err != nil || got != "x" {
 		t.Errorf("replay after the large event = %q, %v", got, err)
 	}
-	for i := range 10 * maxEventStream {
-		s.Open(ctx, "S", strings.Repeat("s", i+2))
-	}
-	if len(s.streams) > maxEventStream || len(s.order) != 0 || s.bytes != 0 {
-		t.Errorf("%d streams, %d events, %d bytes are kept", len(s.streams), len(s.order), s.bytes)
-	}
 	s.SessionClosed(ctx, "S")
 	if len(s.streams) != 0 {
 		t.Error("streams outlive their session")
+	}
+}
+
+const storedAnswer = `{"jsonrpc":"2.0","id":7,"result":{}}`
+
+// A call that is not answered yet keeps its stream, however many calls are answered meanwhile.
+func TestEventStoreKeepsOpenStreams(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	s := newEventStore("S")
+	s.Open(ctx, "S", "slow")
+	s.Append(ctx, "S", "slow", nil) // the priming event
+	for i := range 10 * maxEventStreams {
+		stream := fmt.Sprint("quick", i)
+		s.Open(ctx, "S", stream)
+		s.Append(ctx, "S", stream, []byte(storedAnswer))
+	}
+	if len(s.streams) > maxEventStreams || len(s.order) > maxEventStreams {
+		t.Errorf("%d streams, %d events are kept", len(s.streams), len(s.order))
+	}
+	s.Append(ctx, "S", "slow", []byte(storedAnswer))
+	if got, err := collect(s, "S", "slow", 0); err != nil || got != storedAnswer {
+		t.Errorf("the slow call's answer = %q, %v", got, err)
+	}
+	for i := range 2 * maxOpenStreams {
+		s.Open(ctx, "S", fmt.Sprint("open", i))
+	}
+	if len(s.streams) > maxOpenStreams+1 || len(s.order) != 0 || s.bytes != 0 {
+		t.Errorf("%d streams, %d events, %d bytes are kept", len(s.streams), len(s.order), s.bytes)
+	}
+}
+
+// Whoever comes back for an answer that was too large to keep is told so.
+func TestEventStoreLargeAnswer(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	s := newEventStore("S")
+	var answered []string
+	s.answered = func(id string) { answered = append(answered, id) }
+	s.Open(ctx, "S", "a")
+	s.Append(ctx, "S", "a", nil)
+	large := fmt.Sprintf(`{"jsonrpc":"2.0","id":"x","result":%q}`, strings.Repeat("x", maxEventBytes))
+	s.Append(ctx, "S", "a", []byte(large))
+	got, err := collect(s, "S", "a", 0)
+	if err != nil || !strings.HasPrefix(got, `{"jsonrpc":"2.0","id":"x","error":`) || len(answered) != 1 {
+		t.Errorf("replay = %.200q, %v; answered %q", got, err, answered)
+	}
+}
+
+// A client that has the whole of a stream and asks for more of it gets a stream without events.
+func TestOutletNothingLeft(t *testing.T) {
+	t.Parallel()
+	o, w := newOutlet(), httptest.NewRecorder()
+	o.streamOnly = true
+	if err := o.writeTo(w); !errors.Is(err, props.ErrUnavailable) {
+		t.Errorf("before the SDK was asked: %v", err)
+	}
+	o.Header().Set("Content-Type", "text/event-stream")
+	if err := o.writeTo(w); err != nil || w.Code != 200 || w.Body.Len() != 0 {
+		t.Errorf("got %v, %d %s", err, w.Code, w.Body)
 	}
 }
 
