@@ -75,6 +75,14 @@ func (o Options) Validate() error {
 	return nil
 }
 
+// limits returns the limits of the host's store.
+func (o Options) limits() storage.Limits {
+	if o.StrictLimits {
+		return storage.LegacyLimits()
+	}
+	return storage.Limits{}
+}
+
 // Host runs the objects of one store. Make it with New, tell it the epoch by Run, and Close it.
 type Host struct {
 	log     *slog.Logger

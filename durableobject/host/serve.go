@@ -38,11 +38,7 @@ func Serve(ctx context.Context, o Options) (err error) {
 	if err != nil {
 		return err
 	}
-	so := storage.Options{Dir: o.Dir, Log: o.Log, Clock: test.Clock()}
-	if o.StrictLimits {
-		so.Limits = storage.LegacyLimits()
-	}
-	store, err := storage.Open(so)
+	store, err := storage.Open(storage.Options{Dir: o.Dir, Log: o.Log, Clock: test.Clock(), Limits: o.limits()})
 	if err != nil {
 		return fmt.Errorf("open store: %w", err)
 	}
