@@ -21,6 +21,7 @@ const mcpWorker = "mcp"
 type hostFlags struct {
 	listen, address, dir, router, sandbox string
 	timeouts                              durations
+	testClock                             bool
 }
 
 // newHost returns `tandem durableobject`.
@@ -41,6 +42,7 @@ func newHost(sys system) *cobra.Command {
 	fs.StringVar(&f.router, "router", "", "gRPC target of the router")
 	fs.StringVar(&f.sandbox, "sandbox", "", "gRPC target of the sandbox")
 	f.timeouts.add(cmd)
+	addTestClockFlag(fs, &f.testClock)
 	p.addReflectionFlag(fs)
 	return p.command(cmd)
 }
@@ -72,7 +74,7 @@ func (f *hostFlags) serve(ctx context.Context, reflection bool, log *slog.Logger
 			SessionTimeout: f.timeouts.session, PausedTimeout: f.timeouts.paused,
 			ApprovalWindow: f.timeouts.approval, Draining: ctx.Done(), Log: log,
 		}),
-		Reflection: reflection, Log: log,
+		TestClock: f.testClock, Reflection: reflection, Log: log,
 	})
 }
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"syscall"
 
+	"github.com/tandem-do/tandem/durableobject/clock"
 	"github.com/tandem-do/tandem/tools/dev"
 )
 
@@ -52,6 +53,7 @@ func exitCode(err error) int {
 	var busy *dev.BusyError
 	var state *dev.StateError
 	var start *dev.StartError
+	var ahead *clock.AheadError
 	switch {
 	case err == nil:
 		return exitOK
@@ -61,7 +63,7 @@ func exitCode(err error) int {
 		return exitUsage
 	case errors.As(err, &busy), errors.Is(err, syscall.EADDRINUSE), errors.Is(err, syscall.EAGAIN):
 		return exitBusy // EAGAIN is a store's file lock that another process holds
-	case errors.As(err, &state):
+	case errors.As(err, &state), errors.As(err, &ahead):
 		return exitState
 	case errors.As(err, &start):
 		return exitFailure // even if the others had to be killed

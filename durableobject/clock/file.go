@@ -29,7 +29,7 @@ type AheadError struct {
 // Error returns the whole sentence.
 func (e *AheadError) Error() string {
 	return fmt.Sprintf("state in %s is %v ahead of real time, since its clock was advanced: "+
-		"start with --test-clock, or use another state directory", e.Dir, e.By)
+		"start with --test-clock, or use another state directory", e.Dir, e.By.Round(time.Second))
 }
 
 // CheckReal says whether a host may use the state in dir by real time. Errors: *AheadError, or that the file can't be read.

@@ -118,7 +118,7 @@ func (t *Test) Advance(ctx context.Context, by time.Duration) (Advanced, error) 
 	target := from.Add(by)
 	for t.settle(ctx) && t.step(target) {
 	}
-	reached := t.goOn(target, ahead, by)
+	reached := t.goOn()
 	a := Advanced{From: from, To: t.now(), Left: target.Sub(reached)}
 	if a.Left > 0 {
 		a.Running = t.held()
@@ -154,17 +154,12 @@ func (t *Test) step(target time.Time) bool {
 	return true
 }
 
-// goOn lets the clock run on from where it stands, which it returns. If that is the target, it is ahead of real time by
-// exactly what was asked for: the real time that the advance took has passed too.
-func (t *Test) goOn(target time.Time, ahead, by time.Duration) (reached time.Time) {
+// goOn lets the clock run on from where it stands, which it returns. It never falls behind real time.
+func (t *Test) goOn() (reached time.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	reached, t.standing = t.standing, time.Time{}
-	if reached.Before(target) {
-		t.ahead = max(ahead, time.Until(reached))
-	} else {
-		t.ahead = ahead + by
-	}
+	t.ahead = max(0, time.Until(reached))
 	t.fireDueLocked()
 	return reached
 }

@@ -33,6 +33,8 @@ type Options struct {
 	// SessionTimeout, PausedTimeout and ApprovalWindow are those of the MCP application; 0 leaves the object
 	// host's own defaults.
 	SessionTimeout, PausedTimeout, ApprovalWindow time.Duration
+	// TestClock has the objects live by a clock that `tandem clock advance` moves.
+	TestClock bool
 	// TraceRatio is the share of new traces that are recorded, above 0 and at most 1. Default 1.
 	TraceRatio float64
 	// LogLevel is the least severe level that is logged, by the supervisor and its children.

@@ -134,6 +134,9 @@ func (s *stack) host() process {
 			p.args = append(p.args, t.flag, t.value.String())
 		}
 	}
+	if s.options.TestClock {
+		p.args = append(p.args, "--test-clock")
+	}
 	return p
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/tandem-do/tandem/durableobject/clock"
 	"github.com/tandem-do/tandem/tools/dev/console"
@@ -84,7 +85,7 @@ func checkClock(state string, test bool) error {
 	var ahead *clock.AheadError
 	if errors.As(err, &ahead) {
 		return &StateError{Dir: state, Reason: fmt.Sprintf("is %v ahead of real time, since its clock was advanced: "+
-			"start with --test-clock, or give --state-dir another directory", ahead.By)}
+			"start with --test-clock, or give --state-dir another directory", ahead.By.Round(time.Second))}
 	}
 	return err
 }
