@@ -70,8 +70,10 @@ func newEnvironment(o Options) *environment {
 	env := &environment{Options: o.withDefaults(), versions: newVersions(), catalog: newCatalog()}
 	env.model = env.newServer(props.ElicitationModel)
 	env.native = env.newServer(props.ElicitationNative)
+	alone := env.newServer(props.ElicitationModel)
+	alone.AddReceivingMiddleware(onlyDeclared)
 	env.stateless = mcp.NewStreamableHTTPHandler(
-		func(*http.Request) *mcp.Server { return env.model },
+		func(*http.Request) *mcp.Server { return alone },
 		&mcp.StreamableHTTPOptions{
 			Stateless: true, PropagateRequestCancellation: true, DisableLocalhostProtection: true,
 			MaxRequestBodyBytes: maxBodyBytes,

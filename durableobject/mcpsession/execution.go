@@ -88,6 +88,9 @@ func (e *Execution) resume(ctx context.Context, in resumeRequest) (reply, error)
 	case resumeForbidden:
 		return reply{Status: statusForbidden}, nil
 	case resumeDecides:
+		if in.Action == "" {
+			return reply{Status: statusWaiting, Pause: e.journal.Pause, Replayed: true}, nil
+		}
 		e.journal.Phase = phaseRunning
 		next := e.run.next
 		e.run.decided <- decision{action: in.Action, content: in.Content}

@@ -75,14 +75,18 @@ func badInitialize(what string) error {
 	}
 }
 
-// elicitsForms reports whether a client can show a form. One that says neither form nor url means forms.
+// elicitsForms reports whether a client that initializes so can show a form.
 func elicitsForms(initialize []byte) bool {
 	var p mcp.InitializeParams
-	if err := json.Unmarshal(initialize, &p); err != nil || p.Capabilities == nil || p.Capabilities.Elicitation == nil {
+	return json.Unmarshal(initialize, &p) == nil && showsForms(p.Capabilities)
+}
+
+// showsForms reports whether a client can show a form. One that says neither form nor url means forms.
+func showsForms(c *mcp.ClientCapabilities) bool {
+	if c == nil || c.Elicitation == nil {
 		return false
 	}
-	e := p.Capabilities.Elicitation
-	return e.Form != nil || e.URL == nil
+	return c.Elicitation.Form != nil || c.Elicitation.URL == nil
 }
 
 func (m *sessionMeta) identity() props.Identity {

@@ -31,20 +31,36 @@ func (c *caller) elicit(ctx context.Context, session *mcp.ServerSession, r reply
 func (c *caller) ask(ctx context.Context, session *mcp.ServerSession, p *pause) (action string, content []byte) {
 	ctx, cancel := c.state.Clock().WithTimeout(ctx, c.state.Clock().Until(p.Deadline), nil)
 	defer cancel()
-	answer, err := session.Elicit(ctx, &mcp.ElicitParams{
-		Message: fmt.Sprintf("Allow this call?\n\n%s\n%s", p.Tool, preview(valueText(argumentsOrEmpty(p.Arguments)))),
-		RequestedSchema: map[string]any{
-			"type": "object", "properties": map[string]any{},
-		},
-	})
+	answer, err := session.Elicit(ctx, approvalForm(p))
 	if err != nil {
 		c.env.Log.Warn("elicitation failed", "object_id", c.state.ID().String(), "err", err)
 		return actionCancel, nil
 	}
-	if len(answer.Content) > 0 {
-		if content, err = json.Marshal(answer.Content); err != nil {
-			content = nil
-		}
+	if !isAction(answer.Action) {
+		return actionCancel, nil
 	}
-	return answer.Action, content
+	return answer.Action, contentOf(answer)
+}
+
+// approvalForm asks a user whether a paused call may go on.
+func approvalForm(p *pause) *mcp.ElicitParams {
+	return &mcp.ElicitParams{
+		Mode:    "form",
+		Message: fmt.Sprintf("Allow this call?\n\n%s\n%s", p.Tool, preview(valueText(argumentsOrEmpty(p.Arguments)))),
+		RequestedSchema: map[string]any{
+			"type": "object", "properties": map[string]any{},
+		},
+	}
+}
+
+// contentOf returns what a person filled in, as a JSON object; nil when there is none.
+func contentOf(answer *mcp.ElicitResult) []byte {
+	if len(answer.Content) == 0 {
+		return nil
+	}
+	content, err := json.Marshal(answer.Content)
+	if err != nil {
+		return nil
+	}
+	return content
 }

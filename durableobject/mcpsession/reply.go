@@ -35,7 +35,7 @@ type executeRequest struct {
 type resumeRequest struct {
 	// ID names the pause.
 	ID string `json:"id"`
-	// Action is one of the actions of the resume tool.
+	// Action is one of the actions of the resume tool; empty to be told of the pause again.
 	Action string `json:"action"`
 	// Content is what a person filled in, as a JSON object; empty when there is none.
 	Content []byte `json:"content"`

@@ -19,8 +19,10 @@ type caller struct {
 	env   *environment
 	state *durableobject.State
 	owner props.Identity
-	// mode is the elicitation mode.
+	// mode is the elicitation mode; empty if a request that stands alone names none.
 	mode string
+	// asks is set where a pause is put to the client of a request that stands alone.
+	asks bool
 	// rt is the session's runtime; nil for a request that stands alone.
 	rt *runtime
 }

@@ -145,7 +145,7 @@ func (s *Session) use(ctx context.Context, who props.Identity, w http.ResponseWr
 
 // standAlone handles a request without a session. It reads and writes no storage.
 func (s *Session) standAlone(ctx context.Context, who props.Identity, w http.ResponseWriter, r *http.Request) error {
-	c := &caller{env: s.env, state: s.state, owner: who, mode: props.ElicitationModel}
+	c := &caller{env: s.env, state: s.state, owner: who, mode: r.Header.Get(props.HeaderElicitationMode)}
 	return s.state.Await(ctx, func(ctx context.Context) error {
 		out, served := newOutlet(), make(chan error, 1)
 		ctx, stop := context.WithCancel(context.WithValue(ctx, callerKey{}, c))

@@ -23,6 +23,9 @@ const (
 	actionCancel  = "cancel"
 )
 
+// isAction reports whether a client's answer is one of the actions.
+func isAction(s string) bool { return s == actionAccept || s == actionDecline || s == actionCancel }
+
 // callTimeout bounds how long a tool of the server waits for its execution: longer than a program may take.
 const callTimeout = wallClock + 2*watchdogSlack
 
@@ -153,6 +156,14 @@ func guard(
 	if req.Extra != nil {
 		ctx = telemetry.ExtractHTTP(ctx, req.Extra.Header)
 	}
+	if c.rt == nil {
+		if err := c.negotiate(req); err != nil {
+			return nil, err
+		}
+		if req.Params.RequestState != "" {
+			return c.repeated(ctx, req)
+		}
+	}
 	return run(ctx, c)
 }
 
@@ -169,7 +180,7 @@ func executeTool(
 	}
 	start := executeRequest{ID: id.String(), Code: in.Code}
 	r, err := durableobject.Call[reply](ctx, c.execution(id), methodExecute, start)
-	if err == nil && r.Status == statusWaiting && c.mode == props.ElicitationNative {
+	if err == nil && r.Status == statusWaiting && c.rt != nil && c.mode == props.ElicitationNative {
 		r, err = c.elicit(ctx, req.Session, r)
 	}
 	return c.finish(span, id.String(), r, err)
@@ -244,5 +255,8 @@ func (c *caller) finish(span telemetry.Span, id string, r reply, err error) (*mc
 	}
 	span.SetString(telemetry.AttrOutcome, r.Status)
 	span.End(nil)
+	if r.Status == statusWaiting && c.asks {
+		return inputRequired(r.Pause), nil
+	}
 	return render(id, r, c.state.Clock().Now()), nil
 }

@@ -149,6 +149,10 @@ type HTTPError struct {
 	Message string
 	// RetryAfter, if set, is sent as Retry-After, in whole seconds.
 	RetryAfter time.Duration
+	// ID is the ID, as JSON, of the request that the error answers; nil is sent as null.
+	ID json.RawMessage
+	// Data, if set, is the JSON-RPC error's data. It must marshal.
+	Data any
 }
 
 // Error returns the message.
@@ -159,12 +163,13 @@ func (e *HTTPError) WriteTo(w http.ResponseWriter) {
 	type rpcError struct {
 		Code    int    `json:"code"`
 		Message string `json:"message"`
+		Data    any    `json:"data,omitempty"`
 	}
 	body, _ := json.Marshal(struct {
-		JSONRPC string   `json:"jsonrpc"`
-		Error   rpcError `json:"error"`
-		ID      any      `json:"id"`
-	}{"2.0", rpcError{e.Code, e.Message}, nil})
+		JSONRPC string          `json:"jsonrpc"`
+		Error   rpcError        `json:"error"`
+		ID      json.RawMessage `json:"id"`
+	}{"2.0", rpcError{e.Code, e.Message, e.Data}, e.ID})
 	h := w.Header()
 	h.Set("Content-Type", "application/json")
 	h.Set("Access-Control-Allow-Origin", "*")

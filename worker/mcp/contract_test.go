@@ -270,3 +270,20 @@ func TestHeaderVersionCounts(t *testing.T) {
 		}
 	}
 }
+
+// A request that stands alone is told which versions there are, in an error of its own.
+func TestUnsupportedVersionOfLaterEra(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	body := `{"jsonrpc":"2.0","id":"q","method":"server/discover","params":{"_meta":{` +
+		`"io.modelcontextprotocol/protocolVersion":"2027-01-01"}}}`
+	got := f.do(request{version: "2027-01-01", body: body})
+	for _, part := range []string{`"id":"q"`, `"code":-32022`, `"requested":"2027-01-01"`, `"2026-07-28"`, `"2024-11-05"`} {
+		if !strings.Contains(got.body, part) {
+			t.Errorf("got %s, want %s in it", got.body, part)
+		}
+	}
+	if got.status != 400 || got.header.Get("Content-Type") != "application/json" || f.objects.calls != 0 {
+		t.Errorf("got %d %v and %d calls", got.status, got.header, f.objects.calls)
+	}
+}

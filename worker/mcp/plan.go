@@ -105,7 +105,7 @@ func (c *call) planWithoutSession() (plan, *fault) {
 		return plan{}, nil
 	}
 	if f := c.checkVersion(); f != nil {
-		return plan{}, f
+		return plan{}, c.refuseVersion(f)
 	}
 	if c.r.Method == http.MethodGet {
 		if c.version() >= statelessVersion {
@@ -121,9 +121,6 @@ func (c *call) planWithoutSession() (plan, *fault) {
 	if f := c.readMessage(&p.elicitation); f != nil {
 		return plan{}, f
 	}
-	if p.elicitation == "" {
-		p.elicitation = props.ElicitationModel
-	}
 	m := &c.message
 	switch {
 	case c.version() >= statelessVersion, c.version() == "" && m.metaVersion >= statelessVersion:
@@ -135,6 +132,9 @@ func (c *call) planWithoutSession() (plan, *fault) {
 		return plan{}, transportFault(http.StatusBadRequest, props.CodeInvalid, "Invalid Request: initialize needs an id")
 	case m.hasInitialize:
 		p.intent = props.IntentCreate
+		if p.elicitation == "" {
+			p.elicitation = props.ElicitationModel
+		}
 	default:
 		return plan{}, transportFault(http.StatusBadRequest, props.CodeTransport,
 			"Bad Request: no session; send initialize first, or the Mcp-Session-Id header")
@@ -161,6 +161,21 @@ func (c *call) checkVersion() *fault {
 	}
 	return transportFault(http.StatusBadRequest, props.CodeTransport,
 		"Bad Request: unsupported protocol version (supported: %s)", strings.Join(supported, ", "))
+}
+
+// refuseVersion returns the fault of a request whose version is not spoken here and that has no session. A request that
+// stands alone says the version in its _meta too; it gets an error of its own, from which its client learns the
+// versions. f answers any other.
+func (c *call) refuseVersion(f *fault) *fault {
+	var elicitation string
+	if c.r.Method != http.MethodPost || c.readMessage(&elicitation) != nil || c.message.metaVersion == "" {
+		return f
+	}
+	f.answer.Code, f.answer.ID = mcp.CodeUnsupportedProtocolVersion, c.message.rawID
+	f.answer.Data = mcp.UnsupportedProtocolVersionData{
+		Supported: mcp.SupportedProtocolVersions(), Requested: c.version(),
+	}
+	return f
 }
 
 // checkAcceptsStream refuses a GET that does not take an event stream.
@@ -193,8 +208,9 @@ func (c *call) readMessage(elicitation *string) *fault {
 		return f
 	}
 	c.body = body
-	// _meta names the version of a request that has neither a session nor the header.
-	withParams := c.span.Sampled() || (c.version() == "" && c.r.Header.Get(props.HeaderSessionID) == "")
+	// _meta names the version of a request that has neither a session nor, in its header, a version that is known.
+	withParams := c.span.Sampled() || (c.r.Header.Get(props.HeaderSessionID) == "" &&
+		!slices.Contains(mcp.SupportedProtocolVersions(), c.version()))
 	if c.message, err = parseMessage(body, withParams); err != nil {
 		f := transportFault(http.StatusBadRequest, props.CodeParse, "Parse error: the body is not JSON-RPC 2.0")
 		f.cause = err
