@@ -158,29 +158,42 @@ const (
 )
 
 // planner makes plans.
-type planner struct{ rnd *rand.Rand }
+type planner struct {
+	rnd *rand.Rand
+	// objects is how many of the objects the plan uses.
+	objects   int
+	syncDelay time.Duration
+}
 
 func newPlan(seed uint64) plan {
-	p := planner{rand.New(rand.NewPCG(seed, 0))}
-	pl := plan{seed: seed, syncDelay: p.between(200*time.Microsecond, 5*time.Millisecond)}
+	p := planner{rnd: rand.New(rand.NewPCG(seed, 0))}
+	p.objects, p.syncDelay = 1+p.rnd.IntN(objectCount), p.between(200*time.Microsecond, 15*time.Millisecond)
+	pl := plan{seed: seed, syncDelay: p.syncDelay}
 	for range 10 + p.rnd.IntN(25) {
 		pl.steps = append(pl.steps, p.step())
+		if p.rnd.IntN(20) == 0 { // an object that is reset again and again while its writes are under way
+			object := p.rnd.IntN(p.objects)
+			for range 1 + p.rnd.IntN(3) {
+				pl.steps = append(pl.steps, step{kind: stepCall, object: object, program: program{{kind: instrAbort}}})
+			}
+			pl.steps = append(pl.steps, step{kind: stepCall, object: object, program: program{{kind: instrList}}})
+		}
 	}
 	return pl
 }
 
 func (p planner) step() step {
 	switch n := p.rnd.IntN(100); {
-	case n < 62:
-		s := step{kind: stepCall, object: p.rnd.IntN(objectCount), program: p.program(0)}
+	case n < 60:
+		s := step{kind: stepCall, object: p.rnd.IntN(p.objects), program: p.program(0)}
 		if p.rnd.IntN(10) == 0 {
 			s.cancel = p.between(time.Microsecond, 20*time.Millisecond)
 		}
 		return s
-	case n < 64:
-		return step{kind: stepStale, object: p.rnd.IntN(objectCount), program: p.program(0)}
-	case n < 78:
-		return step{kind: stepAdvance, wait: p.between(10*time.Microsecond, 10*time.Millisecond)}
+	case n < 62:
+		return step{kind: stepStale, object: p.rnd.IntN(p.objects), program: p.program(0)}
+	case n < 81: // within which some syncs end, and others do not
+		return step{kind: stepAdvance, wait: p.between(10*time.Microsecond, p.syncDelay)}
 	case n < 86:
 		jumps := []time.Duration{time.Second, 3 * time.Second, 11 * time.Second, 75 * time.Second, 10 * time.Minute}
 		return step{kind: stepAdvance, wait: jumps[p.rnd.IntN(len(jumps))]}
@@ -243,7 +256,7 @@ func (p planner) instr(depth int) instr {
 	case n < 77:
 		return p.alarm()
 	case n < 84:
-		return instr{kind: instrCall, object: p.rnd.IntN(objectCount), body: p.program(depth + 1)}
+		return instr{kind: instrCall, object: p.rnd.IntN(p.objects), body: p.program(depth + 1)}
 	case n < 91:
 		return instr{
 			kind: instrTransaction, body: p.program(depth + 1), fails: p.rnd.IntN(3) == 0, limit: p.rnd.IntN(3),

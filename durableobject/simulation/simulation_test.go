@@ -19,6 +19,7 @@ import (
 var (
 	histories = flag.Int("histories", 0, "histories that TestHistories runs; 0 means 10,000, or 200 with -race or -short")
 	firstSeed = flag.Uint64("seed", 1, "the first history's seed")
+	shortest  = flag.Bool("shortest", true, "look for the shortest history that fails, and trace it")
 )
 
 func TestMain(m *testing.M) {
@@ -74,6 +75,10 @@ func simulate(t *testing.T, p plan, tracing bool) (w *world) {
 // report fails the test with the shortest plan that still fails, and what happened in it.
 func report(t *testing.T, w *world) {
 	t.Helper()
+	if !*shortest {
+		t.Errorf("%s\nseed %d", w.fault, w.plan.seed)
+		return
+	}
 	const again = 10
 	failed := 0
 	for range again {
