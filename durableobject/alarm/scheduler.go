@@ -25,7 +25,7 @@ const (
 	never = 24 * time.Hour * 365
 	// pageSize is how many due alarms are held in memory beside those that run.
 	pageSize           = 256
-	defaultConcurrency = 1024
+	defaultConcurrency = 4096
 	maxConcurrency     = 1 << 16
 )
 
@@ -44,7 +44,7 @@ type Options struct {
 	// Ended is told how a run ended, once what follows from that is on disk; nil is fine. It must not block. It is not
 	// told of runs that Close cuts short.
 	Ended func(d storage.DueAlarm, outcome Outcome)
-	// Concurrency is the greatest number of runs under way; 0 means 1024.
+	// Concurrency is the greatest number of runs under way; 0 means 4096.
 	Concurrency int
 	// Log takes faults of the store and alarms that were dropped; nil discards it.
 	Log *slog.Logger
