@@ -15,6 +15,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"go.uber.org/goleak"
 
+	"github.com/tandem-do/tandem/durableobject/clock"
 	"github.com/tandem-do/tandem/durableobject/storage"
 	"github.com/tandem-do/tandem/proto/objectid"
 )
@@ -35,6 +36,26 @@ func TestScripts(t *testing.T) {
 	})
 }
 
+// The same scripts come to the same by a test clock, which is advanced where real time would pass.
+func TestScriptsByTestClock(t *testing.T) {
+	t.Parallel()
+	datadriven.Walk(t, "testdata", func(t *testing.T, path string) {
+		synctest.Test(t, func(t *testing.T) {
+			e := newEnv(t)
+			test, err := clock.OpenTest("")
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer test.Close()
+			e.test, e.clock = test, test.Clock()
+			e.advance(1000 * 24 * time.Hour) // far from real time
+			e.start()
+			defer func() { e.stop() }()
+			datadriven.RunTest(t, path, e.command)
+		})
+	})
+}
+
 // env is a store, a scheduler and a stand-in for the host.
 type env struct {
 	t           *testing.T
@@ -42,6 +63,8 @@ type env struct {
 	concurrency int
 	store       *storage.Store
 	scheduler   *Scheduler
+	clock       clock.Clock
+	test        *clock.Test // nil for real time
 
 	mu       sync.Mutex // guards what follows
 	objects  map[objectid.ID]*storage.Object
@@ -60,7 +83,7 @@ var namespace = objectid.NewNamespace("w-Class")
 func (e *env) start() {
 	e.t.Helper()
 	var err error
-	if e.store, err = storage.Open(storage.Options{Dir: "/state", FS: e.disk}); err != nil {
+	if e.store, err = storage.Open(storage.Options{Dir: "/state", FS: e.disk, Clock: e.clock}); err != nil {
 		e.t.Fatal(err)
 	}
 	e.objects, e.running = map[objectid.ID]*storage.Object{}, map[objectid.ID]int{}
@@ -91,7 +114,7 @@ func (e *env) object(name string) *storage.Object {
 func (e *env) note(format string, args ...any) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.log = append(e.log, time.Now().UTC().Format("15:04:05.000 ")+fmt.Sprintf(format, args...))
+	e.log = append(e.log, e.clock.Now().UTC().Format("15:04:05.000 ")+fmt.Sprintf(format, args...))
 }
 
 // next returns what the object's next run does.
@@ -110,7 +133,7 @@ func (e *env) next(name string) string {
 
 // deliver does what the host would.
 func (e *env) deliver(ctx context.Context, d storage.DueAlarm) Outcome {
-	if time.Now().Before(d.ScheduledTime) || time.Now().Before(d.Due) {
+	if e.clock.Now().Before(d.ScheduledTime) || e.clock.Now().Before(d.Due) {
 		e.t.Errorf("alarm of %s is early", d.Name)
 	}
 	e.enter(d.ID, 1)
@@ -154,7 +177,7 @@ func (e *env) handle(ctx context.Context, o *storage.Object, step string) Outcom
 		delay, _ := time.ParseDuration(value)
 		switch verb {
 		case "set":
-			if err := o.SetAlarm(ctx, time.Now().Add(delay), storage.PutOptions{}); err != nil {
+			if err := o.SetAlarm(ctx, e.clock.Now().Add(delay), storage.PutOptions{}); err != nil {
 				e.t.Error(err)
 			}
 		case "delete":
@@ -164,8 +187,10 @@ func (e *env) handle(ctx context.Context, o *storage.Object, step string) Outcom
 		case "flush":
 			o.Flush()
 		case "take":
+			over := make(chan struct{})
+			defer e.clock.AfterFunc(delay, func() { close(over) }).Stop()
 			select {
-			case <-time.After(delay):
+			case <-over:
 			case <-ctx.Done():
 				e.note("ended: %v", context.Cause(ctx))
 				return Internal
@@ -208,7 +233,7 @@ func (e *env) command(t *testing.T, td *datadriven.TestData) string {
 		if err != nil {
 			t.Fatal(err)
 		}
-		time.Sleep(d)
+		e.advance(d)
 	case "stop":
 		e.stop()
 	case "start":
@@ -231,13 +256,27 @@ func (e *env) command(t *testing.T, td *datadriven.TestData) string {
 	return e.takeLog()
 }
 
+// advance lets time pass.
+func (e *env) advance(d time.Duration) {
+	if e.test == nil {
+		time.Sleep(d)
+		return
+	}
+	ctx, cancel := context.WithTimeout(e.t.Context(), time.Minute)
+	defer cancel()
+	a, err := e.test.Advance(ctx, d)
+	if err != nil || a.Left > 0 {
+		e.t.Errorf("advance by %v: %+v, %v", d, a, err)
+	}
+}
+
 func (e *env) set(name, delay string) {
 	o := e.object(name)
 	d, err := time.ParseDuration(delay)
 	if err != nil {
 		e.t.Fatal(err)
 	}
-	if err := o.SetAlarm(e.t.Context(), time.Now().Add(d), storage.PutOptions{}); err != nil {
+	if err := o.SetAlarm(e.t.Context(), e.clock.Now().Add(d), storage.PutOptions{}); err != nil {
 		e.t.Fatal(err)
 	}
 	<-o.Flush().Done()

@@ -16,6 +16,8 @@ const (
 	MaxAhead = 10 * MaxAdvance
 	// Patience is how long, by real time, an advance waits for one due time to be settled before it goes on to the next.
 	Patience = 5 * time.Second
+	// grace is how long each later step waits for what was late.
+	grace = 100 * time.Millisecond
 )
 
 // ErrRange is wrapped by Advance's error for a span that is not possible.
@@ -37,13 +39,15 @@ type Test struct {
 	queue    queue
 	// wake fires when the first event of the queue is due, unless the clock stands.
 	wake *time.Timer
-	// holds are those not released, last the newest id and sequence number. blocking and late count the holds that are
-	// waited for at each step, and at the end only; quiet and caughtUp, if not nil, are closed when there are none.
-	holds           map[uint64]*held
-	last            uint64
-	blocking, late  int
-	quiet, caughtUp chan struct{}
-	closed          bool
+	// holds are those not released, last the newest id and sequence number. blocking and late count the holds that each
+	// step waits for, and those that were waited for already.
+	holds          map[uint64]*held
+	last           uint64
+	blocking, late int
+	// awaited, unless nil, is the count that an advance waits for; none is closed when it is zero.
+	awaited *int
+	none    chan struct{}
+	closed  bool
 }
 
 // held is one hold.
@@ -92,8 +96,8 @@ func (t *Test) Close() {
 }
 
 // Advance moves the clock on by a span, from one due time to the next, and returns when what became due has been carried
-// out. When ctx ends first, the clock stays where it is, or, if it had arrived, what still runs is no longer waited
-// for; neither is an error. One advance is made at a time. Errors: ErrRange for a span that is negative or too long,
+// out. Until then the clock stands, and runs on afterwards. When ctx ends first, it runs on from where it is, or, if it
+// had arrived, what still runs is no longer waited for; neither is an error. One advance is made at a time. Errors: ErrRange for a span that is negative or too long,
 // the context's cause if it ended before the advance began, and a state directory that can't be written; the clock has
 // not moved then.
 func (t *Test) Advance(ctx context.Context, by time.Duration) (Advanced, error) {
@@ -118,13 +122,15 @@ func (t *Test) Advance(ctx context.Context, by time.Duration) (Advanced, error) 
 	target := from.Add(by)
 	for t.settle(ctx) && t.step(target) {
 	}
-	reached := t.goOn()
-	a := Advanced{From: from, To: t.now(), Left: target.Sub(reached)}
-	if a.Left > 0 {
+	a := Advanced{From: from, To: t.now()}
+	a.Left = target.Sub(a.To)
+	if a.Left > 0 || !t.await(ctx, &t.late, MaxAdvance) {
 		a.Running = t.held()
+	}
+	t.goOn()
+	if a.Left > 0 {
 		return a, t.save(t.Ahead())
 	}
-	a.Running = t.catchUp(ctx)
 	return a, nil
 }
 
@@ -154,64 +160,64 @@ func (t *Test) step(target time.Time) bool {
 	return true
 }
 
-// goOn lets the clock run on from where it stands, which it returns. It never falls behind real time.
-func (t *Test) goOn() (reached time.Time) {
+// goOn lets the clock run on from where it stands. It never falls behind real time.
+func (t *Test) goOn() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	reached, t.standing = t.standing, time.Time{}
-	t.ahead = max(0, time.Until(reached))
+	t.ahead, t.standing = max(0, time.Until(t.standing)), time.Time{}
 	t.fireDueLocked()
-	return reached
 }
 
 // settle waits until nothing holds the clock, or Patience has passed; what holds it then is late. It reports false when
 // ctx has ended.
 func (t *Test) settle(ctx context.Context) bool {
-	if ctx.Err() != nil {
-		return false
+	for graced := false; ; graced = true {
+		if !t.await(ctx, &t.blocking, Patience) {
+			t.mu.Lock()
+			for _, h := range t.holds {
+				h.late = true
+			}
+			t.blocking, t.late = 0, len(t.holds)
+			t.mu.Unlock()
+			break
+		}
+		if graced || t.lateCount() == 0 {
+			break
+		}
+		// The step may be what somebody late has waited for, who then goes on, or makes room for others.
+		t.await(ctx, &t.late, grace)
 	}
+	return ctx.Err() == nil
+}
+
+func (t *Test) lateCount() int {
 	t.mu.Lock()
-	if t.blocking == 0 {
+	defer t.mu.Unlock()
+	return t.late
+}
+
+// await waits until a count of holds is zero; it reports false when the limit or ctx comes first.
+func (t *Test) await(ctx context.Context, count *int, limit time.Duration) bool {
+	t.mu.Lock()
+	if *count == 0 {
 		t.mu.Unlock()
 		return true
 	}
-	quiet := make(chan struct{})
-	t.quiet = quiet
+	none := make(chan struct{})
+	t.awaited, t.none = count, none
 	t.mu.Unlock()
-	patience := time.NewTimer(Patience)
-	defer patience.Stop()
+	timer := time.NewTimer(limit)
+	defer timer.Stop()
 	select {
-	case <-quiet:
+	case <-none:
 		return true
 	case <-ctx.Done():
-		return false
-	case <-patience.C:
+	case <-timer.C:
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	for _, h := range t.holds {
-		h.late = true
-	}
-	t.blocking, t.late, t.quiet = 0, len(t.holds), nil
-	return true
-}
-
-// catchUp waits for what was late, and returns what still is when ctx has ended.
-func (t *Test) catchUp(ctx context.Context) []string {
-	t.mu.Lock()
-	if t.late == 0 {
-		t.mu.Unlock()
-		return nil
-	}
-	caughtUp := make(chan struct{})
-	t.caughtUp = caughtUp
-	t.mu.Unlock()
-	select {
-	case <-caughtUp:
-		return nil
-	case <-ctx.Done():
-	}
-	return t.held()
+	t.awaited, t.none = nil, nil
+	return false
 }
 
 // held says what holds the clock.
@@ -252,12 +258,8 @@ func (t *Test) release(id uint64) {
 	} else {
 		t.blocking--
 	}
-	if t.blocking == 0 && t.quiet != nil {
-		close(t.quiet)
-		t.quiet = nil
-	}
-	if t.late == 0 && t.caughtUp != nil {
-		close(t.caughtUp)
-		t.caughtUp = nil
+	if t.awaited != nil && *t.awaited == 0 {
+		close(t.none)
+		t.awaited, t.none = nil, nil
 	}
 }
