@@ -124,7 +124,9 @@ type stack struct {
 	// stop ends the host, whose Serve then puts its error into served.
 	stop   context.CancelFunc
 	served chan error
-	ends   []func()
+	// listener is where it serves.
+	listener *bufconn.Listener
+	ends     []func()
 }
 
 // lockedBuffer is a log that may be read while it is written.
@@ -203,7 +205,7 @@ func (s *stack) background(run func(context.Context) error) {
 func (s *stack) serve() {
 	l := bufconn.Listen(1 << 16)
 	ctx, cancel := context.WithCancel(context.Background())
-	s.stop = cancel
+	s.stop, s.listener = cancel, l
 	go func() { s.served <- s.host.Serve(ctx, l, false) }()
 	s.caller = binding.NewRouter(binding.RouterOptions{
 		Client: s.host.members, Dial: func(string) (*grpc.ClientConn, error) { return s.dialHost(l), nil },
