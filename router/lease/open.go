@@ -61,7 +61,8 @@ func open(o Options) (*Store, error) {
 	return s, nil
 }
 
-// isFresh reports whether the directory holds nothing, and fails when it holds something that is not Pebble's.
+// isFresh reports whether the directory holds nothing, or what a process leaves that was killed in the first moments of
+// making a store, and fails when it holds something that is not Pebble's.
 func isFresh(o Options) (bool, error) {
 	names, err := o.FS.List(o.Dir)
 	if err != nil {
@@ -69,7 +70,7 @@ func isFresh(o Options) (bool, error) {
 	}
 	fresh := true
 	for _, name := range names {
-		fresh = fresh && name == "LOCK"
+		fresh = fresh && (name == "LOCK" || name == "MANIFEST-000001")
 	}
 	if fresh {
 		return true, nil

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	iofs "io/fs"
 	"log/slog"
+	"slices"
 	"sync"
 	"time"
 
@@ -107,7 +108,8 @@ func inspect(fs vfs.FS, dir string) (fresh bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	if len(names) == 0 {
+	// A process that was killed while it made the store leaves the first files, or no key.
+	if !slices.ContainsFunc(names, func(n string) bool { return n != "LOCK" && n != "MANIFEST-000001" }) {
 		return true, nil
 	}
 	desc, err := pebble.Peek(dir, fs)
@@ -123,7 +125,21 @@ func inspect(fs vfs.FS, dir string) (fresh bool, err error) {
 	if err != nil {
 		return false, fmt.Errorf("damaged, or in use by another process: %w", err)
 	}
-	return false, errors.Join(checkFormat(db), db.Close())
+	fresh, err = isEmpty(db)
+	if err == nil && !fresh {
+		err = checkFormat(db)
+	}
+	return fresh, errors.Join(err, db.Close())
+}
+
+// isEmpty reports whether a database has no key.
+func isEmpty(db *pebble.DB) (bool, error) {
+	it, err := db.NewIter(nil)
+	if err != nil {
+		return false, err
+	}
+	empty := !it.First()
+	return empty, it.Close()
 }
 
 // checkFormat refuses a store whose format is not ours.
