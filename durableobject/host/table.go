@@ -1,6 +1,7 @@
 package host
 
 import (
+	"maps"
 	"sync"
 	"time"
 
@@ -19,6 +20,8 @@ const (
 	ExpiryTimeout = 70 * time.Second
 
 	shardCount = 64
+	// minShrink is the number of entries of a shard that are worth giving back.
+	minShrink = 64
 )
 
 // class is one class that the host runs.
@@ -47,6 +50,8 @@ type shard struct {
 	// mu guards entries. It is taken before an entry's mu, never after.
 	mu      sync.Mutex
 	entries map[tableKey]*entry
+	// peak is the most entries that the map has held: a map of Go keeps room for as many.
+	peak int
 	// closed is true once no entry may be made.
 	closed bool
 }
@@ -107,6 +112,7 @@ func (t *table) entry(k tableKey) *entry {
 		}
 		e = &entry{key: k, table: t, shard: s}
 		s.entries[k] = e
+		s.peak = max(s.peak, len(s.entries))
 	}
 	return e
 }
@@ -184,8 +190,19 @@ func (e *entry) check() {
 		e.timer.Reset(ExpiryTimeout - IdleTimeout - e.clock().Since(e.evicted))
 	default:
 		e.gone = true
-		delete(e.shard.entries, e.key)
+		e.shard.removeLocked(e.key)
 	}
+}
+
+// removeLocked removes an entry, and moves the rest to a smaller map once few are left. mu is held.
+func (s *shard) removeLocked(k tableKey) {
+	delete(s.entries, k)
+	if s.peak < minShrink || len(s.entries) > s.peak/4 {
+		return
+	}
+	rest := make(map[tableKey]*entry, len(s.entries))
+	maps.Copy(rest, s.entries)
+	s.entries, s.peak = rest, len(rest)
 }
 
 // close breaks all actors and empties the table.
