@@ -12,7 +12,7 @@ import (
 )
 
 // wireTimeout bounds what one connection is used for.
-const wireTimeout = 2 * time.Minute
+const wireTimeout = 10 * time.Minute
 
 // wire is a persistent HTTP/1.1 connection that costs the load program little: one write and one read a request. It
 // belongs to one goroutine.
