@@ -85,6 +85,25 @@ func TestFaults(t *testing.T) {
 			copy(data[4096:], make([]byte, 64))
 			write(t, path, data)
 		}, "1: corrupt, skipped\n    " + id + ": "},
+		{"keys out of order", func(t *testing.T, dir string) {
+			path := writeFake(t, dir, id, fake{Values: map[string]string{"a": v8(t, 1.0), "b": v8(t, 2.0)}})
+			data, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			cells := data[4096+8:][:4] // of the leaf that is page 2, two bytes each
+			copy(cells, []byte{cells[2], cells[3], cells[0], cells[1]})
+			write(t, path, data)
+		}, "1: corrupt, skipped\n    " + id + ": "},
+		{"a damaged list of free pages", func(t *testing.T, dir string) {
+			path := writeFake(t, dir, id, fake{Values: map[string]string{"a": v8(t, 1.0)}})
+			data, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			data[39] = 5 // their number
+			write(t, path, data)
+		}, "1: corrupt, skipped\n    " + id + ": "},
 		{"cut short", func(t *testing.T, dir string) {
 			path := writeFake(t, dir, id, fake{Values: map[string]string{"a": v8(t, strings.Repeat("x", 20000))}})
 			if err := os.Truncate(path, 8192); err != nil {

@@ -69,6 +69,27 @@ func TestParts(t *testing.T) {
 	}
 }
 
+// The part is removed also when the source does not have the object any more.
+func TestPartAlone(t *testing.T) {
+	t.Parallel()
+	dir, id := t.TempDir(), room().FromName("ada")
+	target, err := openTarget(t.Context(), dir, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	to := target.store.Object("chat-Room", id, storage.Hooks{})
+	err = errors.Join(target.notePart("chat-Room", id),
+		to.Put(t.Context(), []storage.Entry{{Key: "000", Value: []byte("part")}}, storage.PutOptions{}),
+		flush(t.Context(), to), target.close())
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := doImport(t, "testdata/wrangler", dir, nil).ok().store()
+	if ids, err := s.Objects("chat-Room", nil, 0); err != nil || len(ids) > 0 {
+		t.Errorf("got %v, %v", ids, err)
+	}
+}
+
 // What changes while it is read is not imported.
 func TestChanged(t *testing.T) {
 	t.Parallel()

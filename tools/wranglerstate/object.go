@@ -81,8 +81,14 @@ func (f *objectFile) each(visit func(key string, value []byte) error) error {
 	if !f.has[tableValues] {
 		return nil
 	}
+	last, first := "", true
 	return f.query(`SELECT key, value FROM _cf_KV ORDER BY key`, func(row *sqlite3.Stmt) error {
-		return visit(string(row.ColumnRawText(0)), row.ColumnRawBlob(1))
+		key := string(row.ColumnRawText(0))
+		if !first && key <= last { // SQLite's quick check does not look at this
+			return fmt.Errorf("%w: key %.64q is not after the one before it", sqlite3.CORRUPT, key)
+		}
+		last, first = key, false
+		return visit(key, row.ColumnRawBlob(1))
 	})
 }
 
