@@ -112,7 +112,11 @@ func TestWrongUse(t *testing.T) {
 
 func TestHelpIsOneScreen(t *testing.T) {
 	t.Parallel()
-	commands := []string{"", "dev", "worker", "durableobject", "router", "sandbox", "auth", "traces"}
+	commands := []string{
+		"", "dev", "worker", "durableobject", "router", "sandbox", "auth", "traces", "objects", "objects list",
+		"objects show", "objects evict", "objects abort", "objects delete", "objects alarm", "objects export",
+		"objects import", "objects namespaces",
+	}
 	for _, name := range commands {
 		args := append(strings.Fields(name), "--help")
 		r := command(t, nil, args...)
