@@ -164,6 +164,10 @@ func newStack(t testing.TB, fs vfs.FS, classes []durableobject.Class) *stack {
 }
 
 func newStackIn(t testing.TB, fs vfs.FS, dir string, classes []durableobject.Class) *stack {
+	return newStackBy(t, storage.Options{Dir: dir, FS: fs}, classes)
+}
+
+func newStackBy(t testing.TB, so storage.Options, classes []durableobject.Class) *stack {
 	s := &stack{t: t, router: &fakeRouter{}, served: make(chan error, 1)}
 	rl := bufconn.Listen(1 << 16)
 	server := sidecar.NewServer(sidecar.ServerOptions{})
@@ -173,7 +177,7 @@ func newStackIn(t testing.TB, fs vfs.FS, dir string, classes []durableobject.Cla
 	s.ends = append(s.ends, func() { conn.Close() })
 
 	var err error
-	if s.store, err = storage.Open(storage.Options{Dir: dir, FS: fs}); err != nil {
+	if s.store, err = storage.Open(so); err != nil {
 		t.Fatal(err)
 	}
 	s.host, err = New(Options{

@@ -53,6 +53,8 @@ type Options struct {
 	Env []string
 	// StateDir is kept between starts; empty means --ephemeral.
 	StateDir string
+	// TestClock starts the stack with a clock that Advance moves, and with the default timeouts.
+	TestClock bool
 }
 
 // Attach returns the stack that EnvReadyFile names, if it is set.
@@ -84,11 +86,17 @@ func Start(ctx context.Context, o Options) (*Stack, error) {
 	} else {
 		args = append(args, "--state-dir", o.StateDir)
 	}
+	if o.TestClock {
+		args = append(args, "--test-clock")
+	}
 	s.cmd = exec.Command(o.Binary, append(args, o.Args...)...)
 	s.cmd.Dir = dir
-	s.cmd.Env = append(os.Environ(),
-		fmt.Sprintf("MCP_SESSION_TIMEOUT_MS=%d", SessionTimeout.Milliseconds()),
-		fmt.Sprintf("MCP_PAUSED_SESSION_IDLE_TIMEOUT_MS=%d", PausedTimeout.Milliseconds()))
+	s.cmd.Env = os.Environ()
+	if !o.TestClock {
+		s.cmd.Env = append(s.cmd.Env,
+			fmt.Sprintf("MCP_SESSION_TIMEOUT_MS=%d", SessionTimeout.Milliseconds()),
+			fmt.Sprintf("MCP_PAUSED_SESSION_IDLE_TIMEOUT_MS=%d", PausedTimeout.Milliseconds()))
+	}
 	s.cmd.Env = append(s.cmd.Env, o.Env...)
 	s.cmd.Stdout, s.cmd.Stderr = s.log, s.log
 	if err := s.cmd.Start(); err != nil {
