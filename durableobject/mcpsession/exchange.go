@@ -43,21 +43,11 @@ type exchangeKey struct{}
 // serve has the SDK answer one request and carries the answer to w as it comes. It must run outside a turn. in is nil
 // for a GET.
 func (rt *runtime) serve(ctx context.Context, w http.ResponseWriter, r *http.Request, in *inspected) error {
-	out, served := newOutlet(), make(chan error, 1)
 	delay := flushDelay
 	if in == nil {
 		delay = 0
 	}
-	ctx, stop := context.WithCancel(ctx)
-	go func() {
-		defer close(served)
-		served <- rt.serveInto(ctx, out, r, in)
-	}()
-	err := out.pump(w, served, delay)
-	stop()
-	for range served { // closed once it is over
-	}
-	return err
+	return carry(ctx, w, delay, func(ctx context.Context, out *outlet) error { return rt.serveInto(ctx, out, r, in) })
 }
 
 // serveInto has the SDK answer one request and returns when it has let go of it. It must run outside a turn.

@@ -2,6 +2,7 @@ package mcpsession
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"net/http"
@@ -217,6 +218,24 @@ func (o *outlet) answered(w http.ResponseWriter, refusal string) bool {
 	w.WriteHeader(http.StatusOK)
 	_, _ = w.Write([]byte(body)) // the reader has gone then
 	return true
+}
+
+// carry has serve answer one request, on a goroutine of its own, and carries the answer to w as it comes. serve's context
+// ends when the reader is gone or too slow; carry returns when serve has.
+func carry(
+	ctx context.Context, w http.ResponseWriter, delay time.Duration, serve func(context.Context, *outlet) error,
+) error {
+	out, served := newOutlet(), make(chan error, 1)
+	ctx, stop := context.WithCancel(ctx)
+	go func() {
+		defer close(served)
+		served <- serve(ctx, out)
+	}()
+	err := out.pump(w, served, delay)
+	stop()
+	for range served { // closed once it is over
+	}
+	return err
 }
 
 // pump carries the response to w while the SDK writes it, until served says that the SDK is done, or the reader is gone

@@ -147,21 +147,14 @@ func (s *Session) use(ctx context.Context, who props.Identity, w http.ResponseWr
 func (s *Session) standAlone(ctx context.Context, who props.Identity, w http.ResponseWriter, r *http.Request) error {
 	c := &caller{env: s.env, state: s.state, owner: who, mode: r.Header.Get(props.HeaderElicitationMode)}
 	return s.state.Await(ctx, func(ctx context.Context) error {
-		out, served := newOutlet(), make(chan error, 1)
-		ctx, stop := context.WithCancel(context.WithValue(ctx, callerKey{}, c))
-		request := r.WithContext(ctx)
-		request.Header = r.Header.Clone()
-		telemetry.InjectHTTP(ctx, request.Header)
-		go func() {
-			defer close(served)
+		return carry(ctx, w, flushDelay, func(ctx context.Context, out *outlet) error {
+			ctx = context.WithValue(ctx, callerKey{}, c)
+			request := r.WithContext(ctx)
+			request.Header = r.Header.Clone()
+			telemetry.InjectHTTP(ctx, request.Header)
 			s.env.stateless.ServeHTTP(out, request)
-			served <- nil
-		}()
-		err := out.pump(w, served, flushDelay)
-		stop()
-		for range served { // closed once it is over
-		}
-		return err
+			return nil
+		})
 	})
 }
 
