@@ -1,11 +1,15 @@
 package harness
 
 import (
+	"errors"
 	"io"
 	"log"
+	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
 	"net/url"
+	"strings"
+	"time"
 )
 
 // BearerProxy starts a loopback proxy in front of an endpoint that adds a bearer to every request and changes nothing
@@ -13,21 +17,81 @@ import (
 // proxy and ends with the test.
 func BearerProxy(t T, endpoint, token string) string {
 	t.Helper()
+	return startProxy(t, endpoint, &httputil.ReverseProxy{
+		Rewrite: func(r *httputil.ProxyRequest) { r.Out.Header.Set("Authorization", "Bearer "+token) },
+	})
+}
+
+// Cut says where an event stream breaks off: after so many bytes, or after a time, whichever comes first. Never: nowhere.
+type Cut struct {
+	Never bool
+	Bytes int
+	After time.Duration
+}
+
+// CutProxy starts a loopback proxy in front of an endpoint that breaks connections off in the middle of event streams.
+// It asks where for each stream, from many goroutines. It returns the endpoint's address behind the proxy and ends with
+// the test.
+func CutProxy(t T, endpoint string, where func(*http.Request) Cut) string {
+	t.Helper()
+	return startProxy(t, endpoint, &httputil.ReverseProxy{
+		Rewrite: func(*httputil.ProxyRequest) {},
+		ModifyResponse: func(r *http.Response) error {
+			if !strings.HasPrefix(r.Header.Get("Content-Type"), "text/event-stream") {
+				return nil
+			}
+			if c := where(r.Request); !c.Never {
+				r.Body = &cutBody{
+					ReadCloser: r.Body, left: c.Bytes,
+					timer: time.AfterFunc(c.After, func() { r.Body.Close() }), //nolint:errcheck // it breaks off
+				}
+			}
+			return nil
+		},
+	})
+}
+
+// cutBody is a body that breaks off.
+type cutBody struct {
+	io.ReadCloser
+	left  int
+	timer *time.Timer
+}
+
+var errCut = errors.New("cut off")
+
+func (b *cutBody) Read(p []byte) (int, error) {
+	if b.left <= 0 {
+		return 0, errCut
+	}
+	n, err := b.ReadCloser.Read(p[:min(len(p), b.left)])
+	b.left -= n
+	return n, err
+}
+
+func (b *cutBody) Close() error {
+	b.timer.Stop()
+	return b.ReadCloser.Close()
+}
+
+// startProxy completes and serves a proxy.
+func startProxy(t T, endpoint string, proxy *httputil.ReverseProxy) string {
+	t.Helper()
 	target, err := url.Parse(endpoint)
 	if err != nil {
 		t.Fatal(err)
 	}
-	proxy := httptest.NewServer(&httputil.ReverseProxy{
-		FlushInterval: -1,
-		ErrorLog:      log.New(io.Discard, "", 0), // clients that go away are no news
-		Rewrite: func(r *httputil.ProxyRequest) {
-			r.Out.URL.Scheme, r.Out.URL.Host = target.Scheme, target.Host
-			r.Out.Header.Set("Authorization", "Bearer "+token)
-		},
-	})
+	rewrite := proxy.Rewrite
+	proxy.Rewrite = func(r *httputil.ProxyRequest) {
+		r.Out.URL.Scheme, r.Out.URL.Host = target.Scheme, target.Host
+		rewrite(r)
+	}
+	proxy.FlushInterval = -1
+	proxy.ErrorLog = log.New(io.Discard, "", 0) // clients that go away are no news
+	server := httptest.NewServer(proxy)
 	t.Cleanup(func() {
-		proxy.CloseClientConnections()
-		proxy.Close()
+		server.CloseClientConnections()
+		server.Close()
 	})
-	return proxy.URL + target.RequestURI()
+	return server.URL + target.RequestURI()
 }

@@ -44,21 +44,26 @@ func (r raw) post(body string) harness.Response {
 // open sends a request and returns the answer with its body still to be read. It ends with ctx.
 func (r raw) open(ctx context.Context, method, body string, more map[string]string) *http.Response {
 	r.t.Helper()
+	resp, err := r.try(ctx, method, body, more)
+	if err != nil {
+		r.t.Fatalf("%s: %v", method, err)
+	}
+	r.t.Cleanup(func() { resp.Body.Close() })
+	return resp
+}
+
+// try is open where the connection may break, and the caller closes the body.
+func (r raw) try(ctx context.Context, method, body string, more map[string]string) (*http.Response, error) {
 	req, err := http.NewRequestWithContext(ctx, method, r.url, strings.NewReader(body))
 	if err != nil {
-		r.t.Fatal(err)
+		return nil, err
 	}
 	for _, headers := range []map[string]string{r.headers, more} {
 		for k, v := range headers {
 			req.Header.Set(k, v)
 		}
 	}
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		r.t.Fatalf("%s: %v", method, err)
-	}
-	r.t.Cleanup(func() { resp.Body.Close() })
-	return resp
+	return http.DefaultClient.Do(req)
 }
 
 // executeBody is the message that executes a program.
