@@ -12,6 +12,7 @@ import (
 
 	"github.com/tandem-do/tandem/durableobject/actor"
 	"github.com/tandem-do/tandem/durableobject/admin"
+	"github.com/tandem-do/tandem/durableobject/gate"
 	"github.com/tandem-do/tandem/durableobject/storage"
 	dopb "github.com/tandem-do/tandem/proto/durableobject/v1"
 	"github.com/tandem-do/tandem/proto/sidecar"
@@ -99,16 +100,16 @@ func (h *Host) Drain(ctx context.Context) error {
 	}
 	h.log.Info("host drains", "host", h.store.HostID(), "running", h.running.n.Load())
 	h.announceDrain(ctx)
-	grace := DrainTimeout
-	if h.store.Err() != nil {
-		grace = 0
+	grace, reason := DrainTimeout, actor.ShutdownError()
+	if err := h.store.Err(); err != nil {
+		grace, reason = 0, gate.CommitFailed(err) // what whoever waits for a commit gets of it too
 	}
 	patience, cancel := context.WithTimeout(ctx, grace)
 	defer cancel()
 	h.running.wait(patience)
 
-	h.table.close(actor.ReasonShutdown, actor.ShutdownError())
-	h.end(actor.ShutdownError())
+	h.table.close(actor.ReasonShutdown, reason)
+	h.end(reason)
 	h.scheduler.Close()
 	rest, cancelRest := context.WithTimeout(ctx, breakTimeout)
 	defer cancelRest()
