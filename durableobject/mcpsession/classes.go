@@ -64,6 +64,8 @@ type environment struct {
 	versions versions
 	// catalog has the tools that programs can call.
 	catalog *catalog
+	// backlog counts what waits for slow readers.
+	backlog backlog
 }
 
 func newEnvironment(o Options) *environment {

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/tandem-do/tandem/proto/props"
@@ -18,6 +19,8 @@ const (
 	keepaliveInterval = 25 * time.Second
 	// maxPendingBytes is how much waits for a slow reader before its stream is closed.
 	maxPendingBytes = 8 << 20
+	// maxBacklogBytes is how much waits for all slow readers of the host together.
+	maxBacklogBytes = 64 << 20
 	// flushDelay is how long what the SDK flushed on a POST's stream waits for more, so that a call that is answered
 	// soon takes one message on the wire.
 	flushDelay = 10 * time.Millisecond
@@ -51,17 +54,33 @@ type outlet struct {
 	header  http.Header
 	status  int
 	pending []byte
+	// moving is how much pump has taken and not yet handed on.
+	moving int
 	// err is why nothing more is taken.
 	err error
+	// backlog counts what waits in all outlets.
+	backlog *backlog
 }
+
+// backlog is how many bytes wait in all outlets of a host.
+type backlog struct{ bytes atomic.Int64 }
 
 var (
 	_ http.ResponseWriter = (*outlet)(nil)
 	_ http.Flusher        = (*outlet)(nil)
 )
 
-func newOutlet() *outlet {
-	return &outlet{wake: make(chan struct{}, 1), header: http.Header{}}
+// newOutlet returns an outlet; release ends it.
+func newOutlet(b *backlog) *outlet {
+	return &outlet{wake: make(chan struct{}, 1), header: http.Header{}, backlog: b}
+}
+
+// release gives up what still waits, after the last write.
+func (o *outlet) release() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.backlog.bytes.Add(-int64(len(o.pending) + o.moving))
+	o.pending, o.moving = nil, 0
 }
 
 // Header implements http.ResponseWriter.
@@ -77,7 +96,7 @@ func (o *outlet) WriteHeader(status int) {
 }
 
 // Write implements http.ResponseWriter. The SDK writes whole events. One event is always taken by an empty outlet, so
-// that no response is too large to be delivered.
+// that no response is too large to be delivered, and no reader that keeps up is refused because others don't.
 func (o *outlet) Write(p []byte) (int, error) {
 	prime := bytes.HasPrefix(p, primeEvent)
 	if prime && o.noPrime {
@@ -88,7 +107,8 @@ func (o *outlet) Write(p []byte) (int, error) {
 	if o.err != nil {
 		return 0, o.err
 	}
-	if len(o.pending) > 0 && len(o.pending)+len(p) > maxPendingBytes {
+	waits := len(o.pending) + o.moving
+	if waits > 0 && (waits+len(p) > maxPendingBytes || o.backlog.bytes.Load()+int64(len(p)) > maxBacklogBytes) {
 		o.err = errSlowReader
 		o.signal()
 		return 0, o.err
@@ -96,13 +116,14 @@ func (o *outlet) Write(p []byte) (int, error) {
 	if o.status == 0 {
 		o.status = http.StatusOK
 	}
+	written := len(p)
 	if prime {
 		o.pending = append(append(o.pending, primeEvent...), retryField...)
-		o.pending = append(o.pending, p[len(primeEvent):]...)
-		return len(p), nil
+		p = p[len(primeEvent):]
 	}
 	o.pending = append(o.pending, p...)
-	return len(p), nil
+	o.backlog.bytes.Add(int64(len(o.pending) + o.moving - waits))
+	return written, nil
 }
 
 // Flush implements http.Flusher.
@@ -115,13 +136,22 @@ func (o *outlet) signal() {
 	}
 }
 
-// take returns what waits and why nothing more will come, if so.
+// take returns what waits and why nothing more will come, if so. It counts as waiting until handedOn.
 func (o *outlet) take() ([]byte, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	p := o.pending
-	o.pending = nil
+	o.backlog.bytes.Add(-int64(o.moving))
+	o.pending, o.moving = nil, len(p)
 	return p, o.err
+}
+
+// handedOn notes that what take returned has been handed on.
+func (o *outlet) handedOn() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.backlog.bytes.Add(-int64(o.moving))
+	o.moving = 0
 }
 
 // writeTo writes the whole response; it is for when the SDK is done with it.
@@ -222,10 +252,11 @@ func (o *outlet) answered(w http.ResponseWriter, refusal string) bool {
 
 // carry has serve answer one request, on a goroutine of its own, and carries the answer to w as it comes. serve's context
 // ends when the reader is gone or too slow; carry returns when serve has.
-func carry(
+func (b *backlog) carry(
 	ctx context.Context, w http.ResponseWriter, delay time.Duration, serve func(context.Context, *outlet) error,
 ) error {
-	out, served := newOutlet(), make(chan error, 1)
+	out, served := newOutlet(b), make(chan error, 1)
+	defer out.release()
 	ctx, stop := context.WithCancel(ctx)
 	go func() {
 		defer close(served)
@@ -286,6 +317,7 @@ func (o *outlet) pump(w http.ResponseWriter, served <-chan error, delay time.Dur
 		if err := http.NewResponseController(w).Flush(); err != nil {
 			return err
 		}
+		o.handedOn()
 	}
 }
 

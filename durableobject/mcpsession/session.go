@@ -80,7 +80,8 @@ func (s *Session) create(ctx context.Context, who props.Identity, w http.Respons
 	if err != nil {
 		return err
 	}
-	rt, out := newRuntime(ctx, s.caller(meta), nil), newOutlet()
+	rt, out := newRuntime(ctx, s.caller(meta), nil), newOutlet(&s.env.backlog)
+	defer out.release()
 	err = s.state.Await(ctx, func(ctx context.Context) error { return rt.serveInto(ctx, out, r, in) })
 	if err != nil || rt.server.InitializeParams() == nil {
 		rt.cancel(errDisposed)
@@ -147,7 +148,7 @@ func (s *Session) use(ctx context.Context, who props.Identity, w http.ResponseWr
 func (s *Session) standAlone(ctx context.Context, who props.Identity, w http.ResponseWriter, r *http.Request) error {
 	c := &caller{env: s.env, state: s.state, owner: who, mode: r.Header.Get(props.HeaderElicitationMode)}
 	return s.state.Await(ctx, func(ctx context.Context) error {
-		return carry(ctx, w, flushDelay, func(ctx context.Context, out *outlet) error {
+		return s.env.backlog.carry(ctx, w, flushDelay, func(ctx context.Context, out *outlet) error {
 			ctx = context.WithValue(ctx, callerKey{}, c)
 			request := r.WithContext(ctx)
 			request.Header = r.Header.Clone()

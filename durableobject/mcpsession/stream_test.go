@@ -160,7 +160,7 @@ func TestEventStoreLargeAnswer(t *testing.T) {
 // A client that has the whole of a stream and asks for more of it gets a stream without events.
 func TestOutletNothingLeft(t *testing.T) {
 	t.Parallel()
-	o, w := newOutlet(), httptest.NewRecorder()
+	o, w := newOutlet(&backlog{}), httptest.NewRecorder()
 	o.streamOnly = true
 	if err := o.writeTo(w); !errors.Is(err, props.ErrUnavailable) {
 		t.Errorf("before the SDK was asked: %v", err)
@@ -187,7 +187,7 @@ func (r *reader) FlushError() error {
 func TestOutletAnswerInOnePiece(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		o, w, served := newOutlet(), &reader{ResponseRecorder: httptest.NewRecorder()}, make(chan error, 1)
+		o, w, served := newOutlet(&backlog{}), &reader{ResponseRecorder: httptest.NewRecorder()}, make(chan error, 1)
 		o.noPrime = true
 		go func() {
 			o.Header().Set("Content-Type", "text/event-stream")
@@ -211,7 +211,7 @@ func TestOutletAnswerInOnePiece(t *testing.T) {
 func TestOutletKeepalive(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		o, w, served := newOutlet(), &reader{ResponseRecorder: httptest.NewRecorder()}, make(chan error, 1)
+		o, w, served := newOutlet(&backlog{}), &reader{ResponseRecorder: httptest.NewRecorder()}, make(chan error, 1)
 		go func() {
 			o.Write([]byte(": ok\n\n"))
 			o.Flush()
@@ -236,7 +236,7 @@ func TestOutletSlowReader(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		hold := make(chan struct{})
-		o, w, served := newOutlet(), &reader{httptest.NewRecorder(), hold}, make(chan error, 1)
+		o, w, served := newOutlet(&backlog{}), &reader{httptest.NewRecorder(), hold}, make(chan error, 1)
 		pumped := make(chan error)
 		go func() { pumped <- o.pump(w, served, 0) }()
 		event := bytes.Repeat([]byte("x"), 1<<20)
@@ -253,8 +253,8 @@ func TestOutletSlowReader(t *testing.T) {
 			}
 			n++
 		}
-		if n != maxPendingBytes>>20 {
-			t.Errorf("%d MiB wait for the reader, want %d", n, maxPendingBytes>>20)
+		if n != maxPendingBytes>>20-1 {
+			t.Errorf("%d MiB wait for the reader beside the one that it hangs with, want %d", n, maxPendingBytes>>20-1)
 		}
 		close(hold)
 		if err := <-pumped; !errors.Is(err, errSlowReader) {
@@ -263,9 +263,48 @@ func TestOutletSlowReader(t *testing.T) {
 	})
 }
 
+// Slow readers together cost no more than their limit; readers that keep up do not notice.
+func TestOutletBacklog(t *testing.T) {
+	t.Parallel()
+	var b backlog
+	event := bytes.Repeat([]byte("x"), 1<<20)
+	var slow []*outlet
+	refused := 0
+	for range 2 * maxBacklogBytes / maxPendingBytes {
+		o := newOutlet(&b)
+		slow = append(slow, o)
+		for range 7 {
+			if _, err := o.Write(event); err != nil {
+				refused++
+			}
+		}
+	}
+	// Each of them may have one event.
+	if most := int64(maxBacklogBytes + len(slow)*len(event)); b.bytes.Load() > most || refused == 0 {
+		t.Errorf("%d bytes wait, want at most %d", b.bytes.Load(), most)
+	}
+	quick := newOutlet(&b)
+	for range 20 {
+		if _, err := quick.Write(event); err != nil {
+			t.Fatal(err)
+		}
+		if p, err := quick.take(); len(p) != len(event) || err != nil {
+			t.Fatal(len(p), err)
+		}
+		quick.handedOn()
+	}
+	quick.take()
+	for _, o := range append(slow, quick) {
+		o.release()
+	}
+	if left := b.bytes.Load(); left != 0 {
+		t.Errorf("%d bytes are still counted", left)
+	}
+}
+
 func TestOutletTakesOneLargeEvent(t *testing.T) {
 	t.Parallel()
-	o := newOutlet()
+	o := newOutlet(&backlog{})
 	if _, err := o.Write(make([]byte, 2*maxPendingBytes)); err != nil {
 		t.Errorf("a large answer to an idle reader = %v", err)
 	}
@@ -287,7 +326,7 @@ func TestOutletRefusals(t *testing.T) {
 		{409, "stream ID conflicts with ongoing stream", 409, "-32000"},
 		{500, "failed connection", 500, "-32603"},
 	} {
-		o, w := newOutlet(), httptest.NewRecorder()
+		o, w := newOutlet(&backlog{}), httptest.NewRecorder()
 		http.Error(o, tc.text, tc.status)
 		if err := o.writeTo(w); err != nil {
 			t.Fatal(err)
