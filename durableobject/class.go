@@ -19,8 +19,9 @@ type (
 	State = actor.State
 	// Storage is the storage of one object.
 	Storage = storage.Object
-	// Clock is the time by which a host's objects live: State.Clock. Timer is a timer of it.
+	// Clock is the time by which a host's objects live: see State.Clock.
 	Clock = clock.Clock
+	// Timer is a timer of a Clock.
 	Timer = clock.Timer
 	// ID identifies one object within its namespace.
 	ID = objectid.ID
