@@ -167,3 +167,29 @@ func TestCutStreamOfClient(t *testing.T) {
 		t.Error("no call's stream was cut")
 	}
 }
+
+// The worker that carries a call's stream can die: the answer is obtained from the next one.
+func TestKillWorkerDuringCall(t *testing.T) {
+	t.Parallel()
+	s := start(t, harness.Options{})
+	r := newRaw(t, s, s.NewIdentity(t).Token)
+	r.headers["Mcp-Protocol-Version"] = "2025-11-25"
+	resp := r.open(within(t, time.Minute), "POST", executeBody(2, "await new Promise(r => setTimeout(r, 1500)); return 'late'"), nil)
+	var got streamed
+	read := make(chan struct{})
+	go func() {
+		defer close(read)
+		got.read(resp, 2)
+	}()
+	pause(t, 500*time.Millisecond) // until the stream has its first event
+	s.Kill(t, "worker")
+	<-read
+	if got.last == "" || got.answer != "" {
+		t.Fatalf("before the worker died: %+v", got)
+	}
+	again := map[string]string{"Last-Event-ID": got.last}
+	got.read(r.open(within(t, time.Minute), "GET", "", again), 2)
+	if !strings.Contains(got.answer, "late") {
+		t.Errorf("from the next worker: %+v", got)
+	}
+}
