@@ -38,7 +38,7 @@ func newObjects(sys system) *cobra.Command {
 otherwise the directory is only read, and what changes something is refused. An object is named by
 its namespace and its ID, or --name.`,
 		Example: `  tandem objects namespaces
-  tandem objects list mcp-McpSession
+  tandem objects list mcp-Session
   tandem objects show chat-Room --name lobby --prefix message:
   tandem objects export chat-Room --name lobby --output lobby.obj
   tandem objects delete chat-Room --name lobby`,
@@ -60,7 +60,8 @@ its namespace and its ID, or --name.`,
 		"state directory of tandem dev, or store directory of an object host")
 	fs.StringVar(&f.options.Address, "address", "", "gRPC target of an object host, instead of a state directory")
 	fs.BoolVar(&f.options.JSON, "json", false, "print one JSON document a line")
-	cmd.AddCommand(f.namespaces(), f.list(), f.show(), f.evict(), f.abort(), f.delete(), f.alarm(), f.export(), f.imports())
+	cmd.AddCommand(f.namespaces(), f.list(), f.show(), f.evict(), f.abort(), f.delete(), f.alarm(), f.export(),
+		f.imports())
 	return cmd
 }
 
@@ -81,8 +82,8 @@ func (f *objectsFlags) with(ctx context.Context, do func(context.Context, *objec
 	return do(ctx, c)
 }
 
-// onObject completes a command on one object. asks is true for one that asks a person and changes nothing before: a signal
-// ends it at once, since reading an answer can't be cut short.
+// onObject completes a command on one object. asks is true for one that asks a person and changes nothing before: a
+// signal ends it at once, since reading an answer can't be cut short.
 func (f *objectsFlags) onObject(
 	cmd *cobra.Command, asks bool, do func(context.Context, *objects.Client, objects.Ref) error,
 ) *cobra.Command {

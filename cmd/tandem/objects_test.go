@@ -31,7 +31,8 @@ func objectsState(t *testing.T) string {
 		o.SetName(name)
 		value, err := v8value.Marshal(map[string]any{"owner": name, "n": 42})
 		if err == nil {
-			err = o.Put(t.Context(), []storage.Entry{{Key: "a", Value: value}, {Key: "b", Value: []byte("?")}}, storage.PutOptions{})
+			entries := []storage.Entry{{Key: "a", Value: value}, {Key: "b", Value: []byte("?")}}
+			err = o.Put(t.Context(), entries, storage.PutOptions{})
 		}
 		if err == nil {
 			err = o.SetAlarm(t.Context(), time.Now().Add(47*time.Hour), storage.PutOptions{})
@@ -215,9 +216,10 @@ func TestObjectsWrongUse(t *testing.T) {
 		{exitUsage, []string{"list", "mcp-Policies", "--limit", "-1"}, []string{"--limit"}},
 		{exitUsage, []string{"export", "mcp-Policies", "--name", "alice"}, []string{"--output is needed"}},
 		{exitFailure, []string{"list", "mcp-Policy"}, []string{"did you mean mcp-Policies?"}},
-		{exitFailure, []string{"list", "mcp-Policies", "--cursor", "x"}, []string{"page_token", "--cursor"}},
+		{exitFailure, []string{"list", "mcp-Policies", "--cursor", "x"}, []string{"--cursor is not one"}},
 		{exitFailure, []string{"show", "mcp-Policies", "--name", "nobody"}, []string{"no object"}},
-		{exitState, []string{"namespaces", "--state-dir", filepath.Join(dir, "none")}, []string{"does not exist", "--state-dir"}},
+		{exitState, []string{"namespaces", "--state-dir", filepath.Join(dir, "none")},
+			[]string{"does not exist", "--state-dir"}},
 		{exitState, []string{"namespaces", "--state-dir", t.TempDir()}, []string{"holds no objects yet"}},
 		{exitFailure, []string{"namespaces", "--address", "127.0.0.1:1"}, []string{"127.0.0.1:1", "can't be reached"}},
 	} {

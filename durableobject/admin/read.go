@@ -20,8 +20,8 @@ const (
 	maxCount = 1000
 	// maxNamespaces, maxObjects and maxKeys are the greatest page sizes.
 	maxNamespaces, maxObjects, maxKeys = 100, 1000, 1000
-	// maxReadBytes is how many bytes of keys and values one page of keys reads, maxPageBytes how many of keys and previews
-	// it has.
+	// maxReadBytes is how many bytes of keys and values one page of keys reads, maxPageBytes how many of keys and
+	// previews it has.
 	maxReadBytes = 32 << 20
 	maxPageBytes = 8 << 20
 	// maxDecodedBytes is the largest value that is decoded for a preview; of larger ones the first bytes are shown.
@@ -70,8 +70,8 @@ func (s *Service) ListNamespaces(ctx context.Context, r *dopb.ListNamespacesRequ
 	return out, s.store.Settle(ctx)
 }
 
-// namespaces returns at most limit names after the given one, of those with objects and those with classes, and all of the
-// latter.
+// namespaces returns at most limit names after the given one, of those with objects and those with classes, and all
+// of the latter.
 func (s *Service) namespaces(after string, limit int) (names, served []string, err error) {
 	if names, err = s.store.Namespaces(after, limit); err != nil {
 		return nil, nil, err

@@ -19,8 +19,8 @@ import (
 )
 
 const (
-	// readTimeout bounds a read of one page, actTimeout an action without a wait of its own, streamTimeout an export or
-	// import, MaxWait the wait for an eviction or an alarm.
+	// readTimeout bounds a read of one page, actTimeout an action without a wait of its own, streamTimeout an export
+	// or import, MaxWait the wait for an eviction or an alarm.
 	readTimeout   = 30 * time.Second
 	actTimeout    = 30 * time.Second
 	streamTimeout = 15 * time.Minute
@@ -65,7 +65,8 @@ type Host interface {
 	// Abort breaks the object's actor; its callers get message. Errors: ErrNotLive.
 	Abort(namespace string, id objectid.ID, message string) error
 	// Replace breaks the object's actor, if there is one, and calls change while none can be made; events that come
-	// meanwhile are refused with message. It says whether there was a live one. Errors: ErrBusy, ErrDraining, change's.
+	// meanwhile are refused with message. It says whether there was a live one. Errors: ErrBusy, ErrDraining,
+	// change's.
 	Replace(namespace string, id objectid.ID, message string, change func() error) (wasLive bool, err error)
 	// RunAlarm has the object's alarm run now, and returns how the run ended; alarm.Stale if there is none. Errors:
 	// ErrNoClass, ErrDraining, ErrPending when ctx ends first.
@@ -110,7 +111,8 @@ func (s *Service) act(ctx context.Context) error {
 	return nil
 }
 
-// outcome returns an error as the service's callers get it. What it does not know stays as it is, for the server to hide.
+// outcome returns an error as the service's callers get it. What it does not know stays as it is, for the server to
+// hide.
 func outcome(err error) error {
 	code := codes.OK
 	switch {

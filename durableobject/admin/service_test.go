@@ -169,7 +169,8 @@ func TestPagesOfKeys(t *testing.T) {
 		}
 	}
 	keys, _ := walk(&dopb.ListKeysRequest{Object: ref("w-Many", "a"), Prefix: []byte("k1"), StartAfter: []byte("k1998")})
-	if len(keys) != 1 || string(keys[0].GetKey()) != "k1999" || keys[0].GetPreview() != "{n: 1999}" || keys[0].GetType() != "object" {
+	if len(keys) != 1 || string(keys[0].GetKey()) != "k1999" || keys[0].GetPreview() != "{n: 1999}" ||
+		keys[0].GetType() != "object" {
 		t.Errorf("by prefix: %v", keys)
 	}
 	keys, _ = walk(&dopb.ListKeysRequest{Object: ref("w-Many", "a"), Prefix: []byte("zz")})
@@ -177,7 +178,8 @@ func TestPagesOfKeys(t *testing.T) {
 		t.Errorf("a value that is none: %v", keys)
 	}
 	got, err := service.GetObject(t.Context(), &dopb.GetObjectRequest{Object: ref("w-Many", "a")})
-	if err != nil || got.GetObject().GetKeys() != maxCount || !got.GetObject().GetMoreKeys() || !got.GetHost().GetAtRest() {
+	if err != nil || got.GetObject().GetKeys() != maxCount ||
+		!got.GetObject().GetMoreKeys() || !got.GetHost().GetAtRest() {
 		t.Errorf("got %v, %v", got, err)
 	}
 }
@@ -243,7 +245,9 @@ func TestValidation(t *testing.T) {
 		{"NUL", "namespace", objects(&dopb.ListObjectsRequest{Namespace: "a\x00b"})},
 		{"long namespace", "namespace", objects(&dopb.ListObjectsRequest{Namespace: strings.Repeat("n", 513)})},
 		{"large page", "page_size", objects(&dopb.ListObjectsRequest{Namespace: "w-A", PageSize: 1001})},
-		{"short token", "page_token", objects(&dopb.ListObjectsRequest{Namespace: "w-A", PageToken: token(tokenObjects, "x")})},
+		{"short token", "page_token", objects(&dopb.ListObjectsRequest{
+			Namespace: "w-A", PageToken: token(tokenObjects, "x"),
+		})},
 		{"no object", "object", object(nil)},
 		{"no namespace", "object.namespace", object(ref("", "a"))},
 		{"neither", "object", object(&dopb.ObjectRef{Namespace: "w-A"})},
@@ -285,7 +289,8 @@ func TestAtRest(t *testing.T) {
 			t.Errorf("action %d: %v", i, err)
 		}
 	}
-	if err := s.Export(ctx, &dopb.ExportObjectRequest{Object: a}, func([]byte) error { return nil }); status.Code(err) != codes.NotFound {
+	err := s.Export(ctx, &dopb.ExportObjectRequest{Object: a}, func([]byte) error { return nil })
+	if status.Code(err) != codes.NotFound {
 		t.Errorf("export of nothing: %v", err)
 	}
 }

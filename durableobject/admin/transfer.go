@@ -39,8 +39,8 @@ func (s *Service) ExportObject(
 	})
 }
 
-// Export is ExportObject for callers within the process: it calls send with each piece, which is the service's again when
-// send returns.
+// Export is ExportObject for callers within the process: it calls send with each piece, which is the service's again
+// when send returns.
 func (s *Service) Export(ctx context.Context, r *dopb.ExportObjectRequest, send func([]byte) error) error {
 	o, err := objectOf(r.GetObject())
 	if err != nil {

@@ -55,7 +55,8 @@ type Alarm struct {
 type Record struct {
 	// Alarm is set for an alarm.
 	Alarm *Alarm
-	// Key and Value are a key with its value, if Alarm is nil. The value is the caller's until the next record is read.
+	// Key and Value are a key with its value, if Alarm is nil. The value is the caller's until the next record is
+	// read.
 	Key   string
 	Value []byte
 }

@@ -181,7 +181,9 @@ func TestWriterRefuses(t *testing.T) {
 	if err := w.Key([]byte("b"), nil); err != nil {
 		t.Fatal(err)
 	}
-	for name, key := range map[string]string{"the same key": "b", "a lower key": "a", "a long key": strings.Repeat("k", 65536)} {
+	for name, key := range map[string]string{
+		"the same key": "b", "a lower key": "a", "a long key": strings.Repeat("k", 65536),
+	} {
 		if w.Key([]byte(key), nil) == nil {
 			t.Errorf("%s is taken", name)
 		}

@@ -67,8 +67,8 @@ func (r *Reader) Header() Header { return r.header }
 // Keys returns how many keys were read.
 func (r *Reader) Keys() uint64 { return r.keys }
 
-// Next returns the next record, or io.EOF when the archive was read to its end and is whole. Other errors wrap ErrFormat
-// or are the source's; they stay.
+// Next returns the next record, or io.EOF when the archive was read to its end and is whole. Other errors wrap
+// ErrFormat or are the source's; they stay.
 func (r *Reader) Next() (Record, error) {
 	if r.err != nil {
 		return Record{}, r.err

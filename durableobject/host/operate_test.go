@@ -155,7 +155,8 @@ func TestAdminReads(t *testing.T) {
 			t.Errorf("reading made %d instances", made-2)
 		}
 		// A live object without state is known, but not among those with state.
-		if got, err = client.GetObject(ctx, &dopb.GetObjectRequest{Object: ref("b")}); err != nil || got.GetObject().GetActor() == nil {
+		got, err = client.GetObject(ctx, &dopb.GetObjectRequest{Object: ref("b")})
+		if err != nil || got.GetObject().GetActor() == nil {
 			t.Errorf("a live object: %v, %v", got, err)
 		}
 		list, err := client.ListObjects(ctx, &dopb.ListObjectsRequest{Namespace: "w-Test"})
@@ -163,7 +164,8 @@ func TestAdminReads(t *testing.T) {
 			t.Errorf("objects: %v, %v", list, err)
 		}
 		time.Sleep(time.Minute)
-		if got, err = client.GetObject(ctx, &dopb.GetObjectRequest{Object: ref("a")}); err != nil || got.GetObject().GetActor() != nil {
+		got, err = client.GetObject(ctx, &dopb.GetObjectRequest{Object: ref("a")})
+		if err != nil || got.GetObject().GetActor() != nil {
 			t.Errorf("after the eviction: %v, %v", got, err)
 		}
 	})
@@ -248,7 +250,8 @@ func TestAdminAbort(t *testing.T) {
 			t.Errorf("the error does not say that the object was reset: %+v", e)
 		}
 		got, err = client.GetObject(ctx, &dopb.GetObjectRequest{Object: ref("a")})
-		if a := got.GetObject().GetActor(); err != nil || a.GetBrokenReason() != "operator" || a.GetBrokenMessage() != "maintenance" {
+		a := got.GetObject().GetActor()
+		if err != nil || a.GetBrokenReason() != "operator" || a.GetBrokenMessage() != "maintenance" {
 			t.Errorf("a broken object: %v, %v", got, err)
 		}
 		wantCode(t, abort(""), codes.NotFound, "not live")
@@ -363,14 +366,16 @@ func TestAdminRunAlarm(t *testing.T) {
 		_, err = run(false)
 		wantCode(t, err, codes.FailedPrecondition, "early")
 		r, err := run(true)
-		if err != nil || r.GetOutcome() != dopb.AlarmOutcome_ALARM_OUTCOME_OK || r.GetAlarm() != nil || s.counter("a") != 100 {
+		if err != nil || r.GetOutcome() != dopb.AlarmOutcome_ALARM_OUTCOME_OK || r.GetAlarm() != nil ||
+			s.counter("a") != 100 {
 			t.Errorf("got %v, %v and %d", r, err, s.counter("a"))
 		}
 		// The next run fails. Its retry needs no early.
 		if _, err := s.call("a", "wake"); err != nil {
 			t.Fatal(err)
 		}
-		if r, err = run(true); err != nil || r.GetOutcome() != dopb.AlarmOutcome_ALARM_OUTCOME_FAILED || r.GetAlarm().GetRetries() != 1 {
+		r, err = run(true)
+		if err != nil || r.GetOutcome() != dopb.AlarmOutcome_ALARM_OUTCOME_FAILED || r.GetAlarm().GetRetries() != 1 {
 			t.Errorf("a run that fails: %v, %v", r, err)
 		}
 		wantCode(t, func() error { _, err := run(false); return err }(), codes.FailedPrecondition, "early")

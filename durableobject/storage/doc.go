@@ -27,6 +27,11 @@
 // trusted: every commit that is not done yet and every later operation fails with ErrBroken. What was done
 // before stays intact on disk. The process should end then (Store.Broken) and be started again.
 //
+// # Without an actor
+//
+// Operators read any object by Summaries, Scan and Dump, which tell only what is on disk, and replace its whole state by
+// Replace and Remove while no Object of it is open. OpenReadOnly opens a store to be read, and changes no file of it.
+//
 // # What it does not do
 //
 // It holds no gate, knows no event and starts no alarm: the actor and package alarm do, through Hooks, Flush and

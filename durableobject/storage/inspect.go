@@ -127,9 +127,9 @@ func (r alarmRecord) state() *AlarmState {
 	}
 }
 
-// Scan calls f, in the order of keys, with each of an object's entries whose key begins with prefix and is greater than
-// after (nil: from the first), until f returns false or an error. All that it sees is of one moment. Key and value are f's
-// only while it runs. f must not call the store, which can't be closed meanwhile.
+// Scan calls f, in the order of keys, with each of an object's entries whose key begins with prefix and is greater
+// than after (nil: from the first), until f returns false or an error. All that it sees is of one moment. Key and
+// value are f's only while it runs. f must not call the store, which can't be closed meanwhile.
 func (s *Store) Scan(
 	ctx context.Context, namespace string, id objectid.ID, prefix string, after *string,
 	f func(key, value []byte) (more bool, err error),
@@ -163,8 +163,8 @@ func (s *Store) Scan(
 }
 
 // Dump calls begin with an object's summary, whose keys are not counted, and then key with each of its entries in the
-// order of their keys, like Scan; all of it is of one moment. It calls neither, and returns false, if the object has no
-// durable state.
+// order of their keys, like Scan; all of it is of one moment. It calls neither, and returns false, if the object has
+// no durable state.
 func (s *Store) Dump(
 	ctx context.Context, namespace string, id objectid.ID, begin func(Summary) error, key func(key, value []byte) error,
 ) (found bool, err error) {
@@ -230,8 +230,8 @@ func (s *Store) iterate(ctx context.Context, low, high []byte, f func(*pebble.It
 	return it.Error()
 }
 
-// Settle returns once all that was applied before is on disk. Whoever has read the store by other means than those above,
-// and without an output gate, calls it before telling anybody.
+// Settle returns once all that was applied before is on disk. Whoever has read the store by other means than those
+// above, and without an output gate, calls it before telling anybody.
 func (s *Store) Settle(ctx context.Context) error {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -241,8 +241,8 @@ func (s *Store) Settle(ctx context.Context) error {
 	return s.settleLocked(ctx)
 }
 
-// settleLocked puts something without effect into the log and waits for it. Of a store that can't be written to, all that
-// there is to read is on disk.
+// settleLocked puts something without effect into the log and waits for it. Of a store that can't be written to, all
+// that there is to read is on disk.
 func (s *Store) settleLocked(ctx context.Context) error {
 	if s.readOnly {
 		return nil

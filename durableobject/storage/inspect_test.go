@@ -238,8 +238,8 @@ func TestReplacementLimits(t *testing.T) {
 	defer r.Close()
 	now := time.Now()
 	for name, err := range map[string]error{
-		"key":      r.Put(strings.Repeat("k", 2049), nil),
-		"value":    r.Put("k", make([]byte, 3<<20)),
+		"key":      r.Put(strings.Repeat("k", maxKeyBytes+1), nil),
+		"value":    r.Put("k", make([]byte, maxValueBytes+1)),
 		"name":     r.SetName(strings.Repeat("n", 1025)),
 		"no time":  r.SetAlarm(AlarmState{}),
 		"counts":   r.SetAlarm(AlarmState{ScheduledTime: now, Due: now, Retries: 1, Counted: 2}),

@@ -27,7 +27,12 @@ type Options struct {
 	Clock clock.Clock
 }
 
-const defaultCacheBytes = 64 << 20
+const (
+	defaultCacheBytes = 64 << 20
+	// maxKeyBytes and maxValueBytes are the greatest limits that a store can have.
+	maxKeyBytes   = 65535
+	maxValueBytes = 64 << 20
+)
 
 // Limits bound single operations and what an object can have pending. A zero field means its default.
 type Limits struct {
@@ -72,8 +77,8 @@ func (l Limits) validate() error {
 			errs = append(errs, fmt.Errorf("limit %s is %d, want %d to %d", name, v, low, high))
 		}
 	}
-	check("KeyBytes", l.KeyBytes, 1, 65535)
-	check("ValueBytes", l.ValueBytes, 1, 64<<20)
+	check("KeyBytes", l.KeyBytes, 1, maxKeyBytes)
+	check("ValueBytes", l.ValueBytes, 1, maxValueBytes)
 	check("ValueSlackBytes", l.ValueSlackBytes, 0, 1<<20)
 	check("GetKeys", l.GetKeys, 0, 1<<20)
 	check("PendingBytes", l.PendingBytes, 1, 1<<30)

@@ -16,9 +16,9 @@ func IsStore(dir string) bool {
 	return err == nil
 }
 
-// OpenReadOnly opens an existing store to look into it: nothing in the directory is written, and every write fails with
-// ErrReadOnly. It takes the store's lock, so that no host can open it meanwhile. Errors are those of Open, and wrap
-// fs.ErrNotExist where there is no store.
+// OpenReadOnly opens an existing store to look into it: nothing in the directory is written, and every write fails
+// with ErrReadOnly. It takes the store's lock, so that no host can open it meanwhile. Errors are those of Open, and
+// wrap fs.ErrNotExist where there is no store.
 func OpenReadOnly(o Options) (*Store, error) {
 	if o.FS == nil {
 		o.FS = vfs.Default

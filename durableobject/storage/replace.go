@@ -65,9 +65,11 @@ func (r *Replacement) SetAlarm(a AlarmState) error {
 	return nil
 }
 
-// Put sets one key. It fails, with an *Error, for what no Put of an object could have written.
+// Put sets one key. It fails, with an *Error, for what exceeds every limit that a store can have: what is restored
+// may have been written under other limits than this store's.
 func (r *Replacement) Put(key string, value []byte) error {
-	if err := r.store.limits.checkEntry(&Entry{Key: key, Value: value}); err != nil {
+	most := Limits{KeyBytes: maxKeyBytes, ValueBytes: maxValueBytes}
+	if err := most.checkEntry(&Entry{Key: key, Value: value}); err != nil {
 		return err
 	}
 	op := r.batch.SetDeferred(len(r.prefix)+1+len(key), len(value))
@@ -94,8 +96,9 @@ func (r *Replacement) Close() {
 	}
 }
 
-// Commit gives the object the collected state as one commit, and returns when that is on disk. The end of ctx ends only the
-// waiting. There must be no open Object of this ID. A replacement without key and alarm leaves no state at all.
+// Commit gives the object the collected state as one commit, and returns when that is on disk. The end of ctx ends
+// only the waiting. There must be no open Object of this ID. A replacement without key and alarm leaves no state at
+// all.
 func (r *Replacement) Commit(ctx context.Context) error {
 	c, set, err := r.apply()
 	if err == nil && set != nil {
@@ -161,8 +164,8 @@ func (s *Store) Remove(ctx context.Context, namespace string, id objectid.ID) er
 	return r.Commit(ctx)
 }
 
-// HastenAlarm makes an object's alarm due at now if it is due later, without changing anything else of it. It returns the
-// run to be made, and false if there is no alarm.
+// HastenAlarm makes an object's alarm due at now if it is due later, without changing anything else of it. It returns
+// the run to be made, and false if there is no alarm.
 func (s *Store) HastenAlarm(ctx context.Context, namespace string, id objectid.ID, now time.Time) (
 	d DueAlarm, ok bool, err error,
 ) {

@@ -46,10 +46,12 @@ func TestOperateOnSession(t *testing.T) {
 		Alarm    json.RawMessage `json:"alarm"`
 	}
 	out := runObjects(t, dir, true, "list", "mcp-Session", "--json")
-	if err := json.Unmarshal([]byte(out), &listed); err != nil || listed.ObjectID != id || listed.Actor == nil || listed.Alarm == nil {
+	err := json.Unmarshal([]byte(out), &listed)
+	if err != nil || listed.ObjectID != id || listed.Actor == nil || listed.Alarm == nil {
 		t.Errorf("list: %v\n%s", err, out)
 	}
-	if out := runObjects(t, dir, true, "show", "mcp-Session", id); !strings.Contains(out, "meta") || !strings.Contains(out, "accountId") {
+	out = runObjects(t, dir, true, "show", "mcp-Session", id)
+	if !strings.Contains(out, "meta") || !strings.Contains(out, "accountId") {
 		t.Errorf("show:\n%s", out)
 	}
 	file := filepath.Join(t.TempDir(), "session.obj")

@@ -19,8 +19,8 @@ const (
 	maxHexBytes = 64
 )
 
-// TypeName returns the JavaScript type of a value, or its class: "number", "object", "Array", "Map", "Uint8Array" and so
-// on.
+// TypeName returns the JavaScript type of a value, or its class: "number", "object", "Array", "Map", "Uint8Array" and
+// so on.
 func TypeName(v Value) string {
 	switch v := v.(type) {
 	case nil:
@@ -63,9 +63,9 @@ func TypeName(v Value) string {
 	return fmt.Sprintf("%T", v)
 }
 
-// Text returns a value as one line of text for people, in the notation of JavaScript, and whether it was cut off at limit
-// bytes. It has no control characters, and ends at the limit without looking at the rest of the value. What occurs twice
-// is shown twice; what contains itself is shown as [Circular].
+// Text returns a value as one line of text for people, in the notation of JavaScript, and whether it was cut off at
+// limit bytes. It has no control characters, and ends at the limit without looking at the rest of the value. What
+// occurs twice is shown twice; what contains itself is shown as [Circular].
 func Text(v Value, limit int) (text string, cut bool) {
 	p := &printer{limit: limit, open: map[any]bool{}}
 	p.value(v, 0)

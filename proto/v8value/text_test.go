@@ -45,8 +45,9 @@ func TestText(t *testing.T) {
 		{&v8value.Boxed{Value: true}, "Boolean", "Boolean(true)"},
 		{&v8value.Boxed{Value: big.NewInt(1)}, "BigInt", "BigInt(1n)"},
 		{&v8value.Object{}, "object", "{}"},
-		{&v8value.Object{Properties: []v8value.Property{{Key: "a", Value: 1.0}, {Key: "b c", Value: "x"}, {Key: 3.0, Value: nil}}},
-			"object", `{a: 1, "b c": "x", 3: null}`},
+		{&v8value.Object{Properties: []v8value.Property{
+			{Key: "a", Value: 1.0}, {Key: "b c", Value: "x"}, {Key: 3.0, Value: nil},
+		}}, "object", `{a: 1, "b c": "x", 3: null}`},
 		{&v8value.Array{Length: 3, Items: []v8value.Value{1.0, v8value.Hole{}, "x"}}, "Array", `[1, , "x"]`},
 		{&v8value.Array{Length: 9, Properties: []v8value.Property{{Key: 7.0, Value: true}}}, "Array", "[7: true; length 9]"},
 		{&v8value.Map{Entries: []v8value.Property{{Key: "k", Value: twice}, {Key: 1.0, Value: twice}}},

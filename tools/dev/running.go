@@ -24,8 +24,8 @@ type Running struct {
 	RouterAddress  string `json:"router_address"`
 }
 
-// FindRunning returns what the stack on a state directory has said of itself, or nil if there is none. A stack that was
-// killed leaves its word behind: whoever gets no answer at an address asks InUse. The directory is only read.
+// FindRunning returns what the stack on a state directory has said of itself, or nil if there is none. A stack that
+// was killed leaves its word behind: whoever gets no answer at an address asks InUse. The directory is only read.
 func FindRunning(stateDir string) (*Running, error) {
 	path := filepath.Join(stateDir, runningFile)
 	info, err := os.Stat(path)

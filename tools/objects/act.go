@@ -57,7 +57,8 @@ type Confirmation struct {
 	Terminal bool
 }
 
-// Delete deletes all of an object's state once that was confirmed. Errors: ErrNotConfirmed, and others that say what to do.
+// Delete deletes all of an object's state once that was confirmed. Errors: ErrNotConfirmed, and others that say what
+// to do.
 func (c *Client) Delete(ctx context.Context, ref Ref, ask Confirmation) error {
 	host, err := c.act()
 	if err != nil {
@@ -86,8 +87,8 @@ func (c *Client) confirm(r *dopb.GetObjectResponse, ask Confirmation) error {
 		return errors.New("give --yes to delete without a question, since there is no terminal to ask at")
 	}
 	s := r.GetObject()
-	fmt.Fprintf(ask.Out, "%s %s: %s keys, alarm: %s, %s\nDelete all of it? There is no way back. (yes/no) ",
-		visible(r.GetNamespace()), hexID(s.GetObjectId()), count(s.GetKeys(), s.GetMoreKeys()),
+	fmt.Fprintf(ask.Out, "%s %s: %s, alarm: %s, %s\nDelete all of it? There is no way back. (yes/no) ",
+		visible(r.GetNamespace()), hexID(s.GetObjectId()), someKeys(s),
 		c.alarmLong(s.GetAlarm()), c.actorText(s.GetActor()))
 	line, err := bufio.NewReader(io.LimitReader(ask.In, maxAnswer)).ReadString('\n')
 	if err != nil && !errors.Is(err, io.EOF) {
@@ -125,6 +126,14 @@ func (c *Client) RunAlarm(ctx context.Context, ref Ref, early bool, wait time.Du
 	}[r.GetOutcome()]
 	_, err = fmt.Fprintf(c.options.Stdout, "%s; next alarm: %s\n", text, c.alarmLong(r.GetAlarm()))
 	return err
+}
+
+// someKeys says how many keys an object has.
+func someKeys(s *dopb.ObjectSummary) string {
+	if s.GetMoreKeys() {
+		return fmt.Sprintf("over %d keys", s.GetKeys())
+	}
+	return keysText(uint64(s.GetKeys()))
 }
 
 // done prints what was done to an object.

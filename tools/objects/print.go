@@ -14,8 +14,8 @@ import (
 	dopb "github.com/tandem-do/tandem/proto/durableobject/v1"
 )
 
-// flushRows is how many rows of a table are laid out together: columns may change their width after them, and memory is
-// bounded by them.
+// flushRows is how many rows of a table are laid out together: columns may change their width after them, and memory
+// is bounded by them.
 const flushRows = 1000
 
 // printer prints a list: a table, or a document a line.
@@ -122,6 +122,7 @@ func bytesText(n int64) string {
 	return fmt.Sprintf("%.1f MiB", float64(n)/(1<<20))
 }
 
+// keysText returns a number of keys for people.
 func keysText(n uint64) string {
 	if n == 1 {
 		return "1 key"

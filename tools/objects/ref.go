@@ -70,21 +70,23 @@ func (c *Client) explain(err error) error {
 	case codes.Canceled:
 		return errors.New("interrupted")
 	}
-	return errors.New(s.Message() + advice(s.Message()))
+	return errors.New(advised(s.Message()))
 }
 
-// advice names the flag that helps against an error.
-func advice(message string) string {
-	field, _, _ := strings.Cut(message, ":")
-	switch {
-	case field == "early":
-		return "; give --early to run it now"
-	case field == "overwrite":
-		return "; give --overwrite to replace it"
-	case strings.HasPrefix(message, admin.ErrActive.Error()):
-		return "; give --wait and a time, or abort it"
-	case field == "page_token":
-		return "; give --cursor as an earlier list has named it"
+// advised returns a message of the service with the flag that helps.
+func advised(message string) string {
+	field, text, _ := strings.Cut(message, ": ")
+	switch field {
+	case "early":
+		return strings.TrimSuffix(text, ", and early is not set") + "; give --early to run it now"
+	case "overwrite":
+		return strings.TrimSuffix(text, ", and overwrite is not set") + "; give --overwrite to replace it"
+	case "page_token":
+		return "--cursor is not one that an earlier list has named"
+	case "data":
+		return "the archive: " + text
+	case admin.ErrActive.Error():
+		return message + "; give --wait and a time, or abort it"
 	}
-	return ""
+	return message
 }
