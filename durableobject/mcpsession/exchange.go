@@ -47,7 +47,9 @@ func (rt *runtime) serve(ctx context.Context, w http.ResponseWriter, r *http.Req
 	if in == nil {
 		delay = 0
 	}
-	return rt.caller.env.backlog.carry(ctx, w, delay, func(ctx context.Context, out *outlet) error { return rt.serveInto(ctx, out, r, in) })
+	return rt.caller.env.backlog.carry(ctx, w, delay, func(ctx context.Context, out *outlet) error {
+		return rt.serveInto(ctx, out, r, in)
+	})
 }
 
 // serveInto has the SDK answer one request and returns when it has let go of it. It must run outside a turn.
