@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -18,10 +20,14 @@ import (
 // alarmLog notes runs of alarms, with the time since it began.
 type alarmLog struct {
 	began time.Time
+
+	mu    sync.Mutex // guards lines
 	lines []string
 }
 
 func (l *alarmLog) note(o *testObject, a durableobject.AlarmInfo, extra string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	l.lines = append(l.lines, strings.TrimSpace(fmt.Sprintf("%v instance=%d retry=%d,%v %s",
 		time.Since(l.began).Round(time.Millisecond), o.serial, a.RetryCount, a.IsRetry, extra)))
 }
@@ -64,11 +70,14 @@ func (s *stack) setAlarm(name, after string) {
 // up to a quarter more. Between the runs getAlarm gives the time that was set. The instance stays until it is idle.
 func TestAlarmRetries(t *testing.T) {
 	t.Parallel()
+	var mu sync.Mutex // guards at and serials
 	var at []time.Time
 	var serials []int
 	c := &testClass{
 		methods: methods{"setAlarm": setAlarm, "getAlarm": getAlarm},
 		alarm: func(_ context.Context, o *testObject, a durableobject.AlarmInfo) error {
+			mu.Lock()
+			defer mu.Unlock()
 			if a.RetryCount != len(at) || a.IsRetry != (a.RetryCount > 0) {
 				t.Errorf("run %d: got %+v", len(at), a)
 			}
@@ -80,10 +89,13 @@ func TestAlarmRetries(t *testing.T) {
 		s.setAlarm("a", "1s")
 		set := s.alarm("a")
 		time.Sleep(3 * time.Second)
-		if got := s.alarm("a"); got != set || len(at) != 1 {
-			t.Errorf("between the runs: getAlarm gives %s, want %s; %d runs", got, set, len(at))
+		if got := s.alarm("a"); got != set {
+			t.Errorf("between the runs: getAlarm gives %s, want %s", got, set)
 		}
 		time.Sleep(time.Hour)
+		last := s.alarm("a")
+		mu.Lock()
+		defer mu.Unlock()
 		if len(at) != 7 {
 			t.Fatalf("%d runs, want 7", len(at))
 		}
@@ -96,8 +108,8 @@ func TestAlarmRetries(t *testing.T) {
 		if want := []int{1, 1, 1, 1, 2, 3, 4}; !slices.Equal(serials, want) { // from 16 s on, idle in between
 			t.Errorf("got instances %v, want %v", serials, want)
 		}
-		if got := s.alarm("a"); got != "none" {
-			t.Errorf("after the last run: getAlarm gives %s", got)
+		if last != "none" {
+			t.Errorf("after the last run: getAlarm gives %s", last)
 		}
 	})
 }
@@ -190,6 +202,8 @@ func TestAlarmOutcomes(t *testing.T) {
 				log.began = time.Now()
 				s.setAlarm("a", "1s")
 				time.Sleep(time.Hour)
+				log.mu.Lock()
+				defer log.mu.Unlock()
 				for i, line := range log.lines {
 					if _, rest, ok := strings.Cut(line, " "); ok && i < len(tt.want) && strings.HasPrefix(tt.want[i], "retry ") {
 						log.lines[i] = "retry " + rest // its time has a random part
@@ -209,7 +223,7 @@ func TestAlarmOutcomes(t *testing.T) {
 // AL-12: a run that never got its turn is retried and not counted.
 func TestAlarmInternalFailure(t *testing.T) {
 	t.Parallel()
-	ran := 0
+	var ran atomic.Int32
 	c := &testClass{
 		methods: methods{"setAlarm": setAlarm, "block": func(ctx context.Context, o *testObject, _ string) (string, error) {
 			return "", o.state.BlockConcurrencyWhile(ctx, func(ctx context.Context) error {
@@ -217,7 +231,7 @@ func TestAlarmInternalFailure(t *testing.T) {
 			})
 		}},
 		alarm: func(_ context.Context, _ *testObject, a durableobject.AlarmInfo) error {
-			if ran++; a.RetryCount == 0 {
+			if ran.Add(1); a.RetryCount == 0 {
 				t.Errorf("got %+v, want a retry", a)
 			}
 			return nil
@@ -236,8 +250,8 @@ func TestAlarmInternalFailure(t *testing.T) {
 			t.Errorf("got %+v, %v, want one retry that does not count", page.Alarms, err)
 		}
 		time.Sleep(time.Minute)
-		if ran != 1 {
-			t.Errorf("%d runs", ran)
+		if n := ran.Load(); n != 1 {
+			t.Errorf("%d runs", n)
 		}
 	})
 }
@@ -245,9 +259,12 @@ func TestAlarmInternalFailure(t *testing.T) {
 // AL-15 and AL-16: alarms take turns like every event: one waits for a critical section, and for the run before it.
 func TestAlarmsTakeTurns(t *testing.T) {
 	t.Parallel()
+	var mu sync.Mutex // guards order
 	var order []string
 	var began time.Time
 	note := func(what string) {
+		mu.Lock()
+		defer mu.Unlock()
 		order = append(order, fmt.Sprintf("%s at %v", what, time.Since(began).Round(time.Second)))
 	}
 	c := &testClass{
@@ -272,6 +289,8 @@ func TestAlarmsTakeTurns(t *testing.T) {
 		time.Sleep(time.Second)
 		s.setAlarm("a", "0s") // while the first one runs, in whose wait this gets its turn
 		time.Sleep(time.Minute)
+		mu.Lock()
+		defer mu.Unlock()
 		want := []string{"unblocked at 5s", "begins at 5s", "ends at 15s", "begins at 15s", "ends at 25s"}
 		if !slices.Equal(order, want) {
 			t.Errorf("got %v, want %v", order, want)
@@ -282,7 +301,7 @@ func TestAlarmsTakeTurns(t *testing.T) {
 // AL-1, AL-2 and AL-3 through the class API: one alarm, past times mean now, times that there are not are refused.
 func TestAlarmTimes(t *testing.T) {
 	t.Parallel()
-	ran := 0
+	var ran atomic.Int32
 	c := &testClass{
 		methods: methods{"setAlarm": setAlarm, "getAlarm": getAlarm,
 			"setEpoch": func(ctx context.Context, o *testObject, _ string) (string, error) {
@@ -291,7 +310,7 @@ func TestAlarmTimes(t *testing.T) {
 			"deleteAlarm": func(ctx context.Context, o *testObject, _ string) (string, error) {
 				return "", o.state.Storage().DeleteAlarm(ctx, storage.PutOptions{})
 			}},
-		alarm: func(context.Context, *testObject, durableobject.AlarmInfo) error { ran++; return nil },
+		alarm: func(context.Context, *testObject, durableobject.AlarmInfo) error { ran.Add(1); return nil },
 	}
 	bubble(t, c.classes(), func(t *testing.T, s *stack) {
 		_, err := s.call("a", "setEpoch")
@@ -310,14 +329,14 @@ func TestAlarmTimes(t *testing.T) {
 			t.Errorf("deleted: %v, %s", err, s.alarm("a"))
 		}
 		time.Sleep(2 * time.Hour)
-		if ran != 0 {
-			t.Errorf("%d runs of an alarm that was deleted", ran)
+		if n := ran.Load(); n != 0 {
+			t.Errorf("%d runs of an alarm that was deleted", n)
 		}
 		s.setAlarm("a", "-1h")
 		synctest.Wait()
 		time.Sleep(time.Millisecond)
-		if ran != 1 {
-			t.Errorf("%d runs of an alarm in the past, want one at once", ran)
+		if n := ran.Load(); n != 1 {
+			t.Errorf("%d runs of an alarm in the past, want one at once", n)
 		}
 	})
 }
