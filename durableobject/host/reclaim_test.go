@@ -1,6 +1,7 @@
 package host
 
 import (
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -10,28 +11,28 @@ import (
 func TestReclaimAfterManyEvictions(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		freed := 0
-		r := &reclaimer{free: func() { freed++ }}
+		var freed atomic.Int32
+		r := &reclaimer{free: func() { freed.Add(1) }}
 		for range reclaimAfter - 1 {
 			r.count()
 		}
 		time.Sleep(time.Hour)
-		if freed != 0 {
-			t.Fatalf("freed %d times after %d evictions", freed, reclaimAfter-1)
+		if n := freed.Load(); n != 0 {
+			t.Fatalf("freed %d times after %d evictions", n, reclaimAfter-1)
 		}
 		for range 3 * reclaimAfter {
 			r.count()
 		}
 		time.Sleep(time.Hour)
-		if freed != 1 {
-			t.Errorf("freed %d times after a wave, want once", freed)
+		if n := freed.Load(); n != 1 {
+			t.Errorf("freed %d times after a wave, want once", n)
 		}
 		for range reclaimAfter {
 			r.count()
 		}
 		r.close()
 		time.Sleep(time.Hour)
-		if freed != 1 {
+		if freed.Load() != 1 {
 			t.Errorf("freed after close")
 		}
 	})
