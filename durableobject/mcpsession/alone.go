@@ -40,6 +40,9 @@ func onlyDeclared(next mcp.MethodHandler) mcp.MethodHandler {
 // forms, unless the model is to ask.
 func (c *caller) negotiate(req *mcp.CallToolRequest) error {
 	forms := showsForms(req.ClientCapabilities())
+	if c.mode == props.ElicitationBrowser {
+		return &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: noBrowserMode}
+	}
 	if c.mode != props.ElicitationNative {
 		c.asks = forms && c.mode == ""
 		return nil

@@ -122,6 +122,7 @@ func TestAloneElicitationModes(t *testing.T) {
 			{props.ElicitationModel, `{"elicitation":{}}`, 200, "waiting_for_interaction"},
 			{props.ElicitationNative, `{"elicitation":{}}`, 200, "input_required"},
 			{props.ElicitationNative, `{}`, 400, "-32021"},
+			{props.ElicitationBrowser, `{"elicitation":{}}`, 400, "-32602"},
 		} {
 			client := alone{user: &user{w: w, id: u.id, intent: props.IntentStateless, mode: tc.mode}, capabilities: tc.capabilities}
 			status, body := client.post(t, "tools/call", "execute", `"arguments":{"code":"list"}`)

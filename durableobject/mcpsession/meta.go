@@ -62,12 +62,14 @@ func newMeta(who props.Identity, r *http.Request, in *inspected, now time.Time) 
 			return nil, badInitialize("elicitation_mode=native needs a client with the elicitation capability for forms")
 		}
 	case props.ElicitationBrowser:
-		return nil, badInitialize("elicitation_mode=browser is not available yet; use model or native")
+		return nil, badInitialize(noBrowserMode)
 	default:
 		return nil, badInitialize("elicitation_mode must be model, native or browser")
 	}
 	return m, nil
 }
+
+const noBrowserMode = "elicitation_mode=browser is not available yet; use model or native"
 
 func badInitialize(what string) error {
 	return &props.HTTPError{
