@@ -117,6 +117,11 @@ func (o operator) Replace(namespace string, id objectid.ID, message string, chan
 	if live {
 		a.Break(actor.ReasonOperator, held) // its storage is closed then, and nothing more of it is written
 	}
+	if a != nil {
+		if c := a.Last(); c != nil {
+			<-c.Done() // the store's goroutine always gets there; the next actor knows nothing of this one
+		}
+	}
 	return live, change()
 }
 
@@ -191,7 +196,7 @@ func (e *entry) release() {
 func (e *entry) evict() (live, evicted bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if e.actor == nil || e.gone {
+	if e.actor == nil || e.gone || e.actor.Reason() != actor.NotBroken {
 		return false, false
 	}
 	if evicted, _ = e.actor.Evict(0); evicted {

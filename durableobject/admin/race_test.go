@@ -1,0 +1,6 @@
+//go:build race
+
+package admin
+
+// raceDetector is true: Pebble checks and copies much more then.
+const raceDetector = true
