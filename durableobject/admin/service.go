@@ -114,7 +114,7 @@ func (s *Service) act(ctx context.Context) error {
 // outcome returns an error as the service's callers get it. What it does not know stays as it is, for the server to
 // hide.
 func outcome(err error) error {
-	code := codes.OK
+	var code codes.Code
 	switch {
 	case errors.Is(err, ErrNotLive):
 		code = codes.NotFound

@@ -69,7 +69,7 @@ func read(in io.Reader) (content, error) {
 		rec, err := r.Next()
 		switch {
 		case errors.Is(err, io.EOF):
-			if again, err2 := r.Next(); err2 != io.EOF || again.Key != "" { //nolint:errorlint // as it is
+			if again, err2 := r.Next(); err2 != io.EOF || again.Key != "" {
 				return c, fmt.Errorf("after the end: %v", err2)
 			}
 			return c, nil
