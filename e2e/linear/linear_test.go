@@ -58,7 +58,8 @@ type test struct {
 	acknowledged, unknown, refused int
 }
 
-// TestKill kills the host at random moments while clients read and write, and checks what they saw.
+// TestKill kills the host at random moments while clients read and write, now and then the router with it, and checks what
+// they saw.
 func TestKill(t *testing.T) {
 	kills := defaultKills
 	if text := os.Getenv("TANDEM_KILLS"); text != "" {
@@ -81,6 +82,9 @@ func TestKill(t *testing.T) {
 	for n := range kills {
 		x.await(ctx, 50+rnd.IntN(400))
 		pause(ctx, time.Duration(rnd.Int64N(int64(5*time.Millisecond))))
+		if n%4 == 3 {
+			x.stack.killRouter()
+		}
 		x.stack.killHost()
 		if (n+1)%killsARound == 0 {
 			x.await(ctx, 50) // what is left of the last kill is read

@@ -41,11 +41,11 @@ func buildAndRun(m *testing.M) int {
 
 // stack is a router, a worker and a host as real processes, on unix sockets.
 type stack struct {
-	t     *testing.T
-	dir   string
-	log   *os.File
-	host  *exec.Cmd
-	front *http.Client
+	t            *testing.T
+	dir          string
+	log          *os.File
+	host, router *exec.Cmd
+	front        *http.Client
 }
 
 func startStack(t *testing.T) *stack {
@@ -61,7 +61,7 @@ func startStack(t *testing.T) *stack {
 			t.Logf("the end of what the processes wrote:\n%s", text[max(0, len(text)-8<<10):])
 		}
 	})
-	s.start("tandem", "router", "--listen", s.socket("router"), "--state-dir", filepath.Join(s.dir, "router"))
+	s.startRouter()
 	s.start("register", "worker", "--listen", s.socket("worker"), "--router", s.socket("router"))
 	s.startHost()
 	s.front = &http.Client{Transport: &http.Transport{
@@ -99,17 +99,32 @@ func (s *stack) startHost() {
 		"--data", filepath.Join(s.dir, "objects"))
 }
 
+func (s *stack) startRouter() {
+	s.t.Helper()
+	s.router = s.start("tandem", "router", "--listen", s.socket("router"), "--state-dir", filepath.Join(s.dir, "router"))
+}
+
 // killHost kills the host in the middle of whatever it does, and starts it anew.
 func (s *stack) killHost() {
 	s.t.Helper()
-	if s.host.ProcessState != nil {
-		s.t.Fatal("the host has ended by itself")
-	}
-	s.host.Process.Kill()
-	if err := s.host.Wait(); s.host.ProcessState.Exited() {
-		s.t.Fatalf("the host ended before it was killed: %v", err)
-	}
+	s.kill(s.host)
 	s.startHost()
+}
+
+// killRouter does the same to the router. The host serves on meanwhile.
+func (s *stack) killRouter() {
+	s.t.Helper()
+	s.kill(s.router)
+	s.startRouter()
+}
+
+// kill kills a process with SIGKILL.
+func (s *stack) kill(cmd *exec.Cmd) {
+	s.t.Helper()
+	cmd.Process.Kill()
+	if err := cmd.Wait(); cmd.ProcessState.Exited() {
+		s.t.Fatalf("%s ended before it was killed: %v", cmd.Args, err)
+	}
 }
 
 // outcomes of a call, besides its result.
