@@ -42,8 +42,8 @@ const (
 //
 // Reads need no live object and bring none to life. What they say is on disk when the reply leaves. Lists come in
 // pages: page_size bounds one, and a page_token is good for the same request only. INVALID_ARGUMENT names the field
-// that is wrong. Actions on one object exclude each other (ABORTED), and are refused by a host that drains or has not
-// joined its router (UNAVAILABLE).
+// that is wrong. Deletes and imports of one object exclude each other (ABORTED); a host that drains refuses them, and
+// runs of alarms (UNAVAILABLE). A store at rest refuses every action (FAILED_PRECONDITION).
 type AdminServiceClient interface {
 	// ListNamespaces lists the namespaces that hold objects or that the host has a class for, in the order of their
 	// names. Idempotent. Errors: INVALID_ARGUMENT.
@@ -209,8 +209,8 @@ type AdminService_ImportObjectClient = grpc.ClientStreamingClient[ImportObjectRe
 //
 // Reads need no live object and bring none to life. What they say is on disk when the reply leaves. Lists come in
 // pages: page_size bounds one, and a page_token is good for the same request only. INVALID_ARGUMENT names the field
-// that is wrong. Actions on one object exclude each other (ABORTED), and are refused by a host that drains or has not
-// joined its router (UNAVAILABLE).
+// that is wrong. Deletes and imports of one object exclude each other (ABORTED); a host that drains refuses them, and
+// runs of alarms (UNAVAILABLE). A store at rest refuses every action (FAILED_PRECONDITION).
 type AdminServiceServer interface {
 	// ListNamespaces lists the namespaces that hold objects or that the host has a class for, in the order of their
 	// names. Idempotent. Errors: INVALID_ARGUMENT.
