@@ -24,10 +24,11 @@ type exchange struct {
 	// stop ends it; served is closed when the SDK has let go of it.
 	stop   context.CancelFunc
 	served chan struct{}
-	// streams and gone are guarded by the runtime's mu. streams are those it is attached to; gone is true when the client
-	// went away before all its calls were answered.
-	streams []string
-	gone    bool
+	// The rest is guarded by the runtime's mu. streams are those it is attached to; gone is true when the client went away
+	// before all its calls were answered, superseded when another exchange takes its stream.
+	streams    []string
+	gone       bool
+	superseded bool
 }
 
 // pendingCall is a call that the SDK has not answered yet.
@@ -60,7 +61,13 @@ func (rt *runtime) serveInto(ctx context.Context, out *outlet, r *http.Request, 
 	}
 	defer x.stop()
 	defer rt.detach(x, out)
-	if err := rt.connected(ctx); err != nil {
+	err = rt.connected(ctx)
+	if rt.wasSuperseded(x) { // before it began: its stream is one that ends at once
+		out.streamOnly = true
+		out.Header().Set("Content-Type", "text/event-stream")
+		return nil
+	}
+	if err != nil {
 		return err
 	}
 	request := r.WithContext(ctx)
@@ -105,11 +112,21 @@ func (rt *runtime) supersede(x *exchange, stream string) {
 	before := rt.attached[stream]
 	rt.attached[stream] = x
 	x.streams = append(x.streams, stream)
+	if before != nil {
+		before.superseded = true
+	}
 	rt.mu.Unlock()
 	if before != nil {
 		before.stop()
 		<-before.served
 	}
+}
+
+// wasSuperseded reports whether another exchange takes the stream of x.
+func (rt *runtime) wasSuperseded(x *exchange) bool {
+	rt.mu.Lock()
+	defer rt.mu.Unlock()
+	return x.superseded
 }
 
 // streamOpened is the event store's word that the SDK made a stream for a POST.

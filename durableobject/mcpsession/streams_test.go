@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"regexp"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -58,6 +59,35 @@ func TestKeepaliveAndSupersession(t *testing.T) {
 		rest(t, third)
 		fourth.Body.Close()
 		synctest.Wait()
+	})
+}
+
+// Streams that are asked for together supersede each other, some before they have begun. None is refused.
+func TestSupersessionAtOnce(t *testing.T) {
+	in(t, Options{}, func(t *testing.T, w *world) {
+		u := w.user("a", "o")
+		resp, _ := u.post(t, "", initializeBody)
+		id := resp.Header.Get(props.HeaderSessionID)
+		for range 10 {
+			ctx, end := context.WithCancel(t.Context())
+			var g sync.WaitGroup
+			for range 8 {
+				g.Go(func() {
+					resp, err := u.RoundTrip(request(ctx, http.MethodGet, id, ""))
+					if err != nil || resp.StatusCode != http.StatusOK ||
+						resp.Header.Get("Content-Type") != "text/event-stream" {
+						t.Errorf("GET: %v, %v", resp, err)
+						return
+					}
+					defer resp.Body.Close()
+					io.ReadAll(resp.Body)
+				})
+			}
+			synctest.Wait() // all but one have ended
+			end()
+			g.Wait()
+			time.Sleep(defaultSessionTimeout + time.Second) // the next ones restore the runtime
+		}
 	})
 }
 
