@@ -184,7 +184,7 @@ func (a *Actor) Evict(idle time.Duration) (evicted bool, again time.Duration) {
 	a.breakLocked(ReasonIdle, ErrNotLive)
 	a.mu.Unlock()
 	a.in.Break(ErrNotLive)
-	a.out.Break(ErrNotLive)
+	a.out.Break(ErrNotLive) //nolint:errcheck // it returns what it was given
 	return true, 0
 }
 
@@ -203,7 +203,7 @@ func (a *Actor) Break(reason BrokenReason, err error) {
 	a.starting = nil
 	a.mu.Unlock()
 	a.in.Break(err)
-	a.out.Break(err)
+	a.out.Break(err) //nolint:errcheck // it returns what it was given
 	for _, start := range starting {
 		start() // it finds its context ended
 	}

@@ -129,7 +129,7 @@ func (r *responseWriter) ReadFrom(src io.Reader) (n int64, err error) {
 			return n, werr
 		}
 		switch {
-		case err == io.EOF: //nolint:errorlint // as io.Copy compares it
+		case err == io.EOF: // as io.Copy compares it
 			return n, nil
 		case err != nil:
 			return n, err

@@ -148,7 +148,8 @@ var _ sidecar.Caller = outgoing{}
 func (o outgoing) Fetch(ctx context.Context, t sidecar.Target, r *http.Request) (resp *http.Response, err error) {
 	err = o.actor.leave(ctx, func(ctx context.Context) error {
 		var err error
-		if resp, err = o.actor.shared.Caller.Fetch(ctx, t, r.WithContext(ctx)); err != nil {
+		resp, err = o.actor.shared.Caller.Fetch(ctx, t, r.WithContext(ctx)) //nolint:bodyclose // the caller closes it
+		if err != nil {
 			return err
 		}
 		resp.Body, err = readSmall(resp.Body, resp.ContentLength)

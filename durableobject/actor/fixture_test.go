@@ -36,8 +36,6 @@ type object struct {
 	state *State
 	// serial counts the instances that a world has made, from 1.
 	serial int
-	// n is a field for tests that use one.
-	n int
 }
 
 // get and put keep a number in storage.

@@ -138,7 +138,7 @@ func (t *turn) handOver(inner *turn) {
 func (t *turn) takeBack(inner *turn) {
 	if inner.state.Swap(turnOver) != turnHeld {
 		// A goroutine that the code left behind has given the turn away.
-		t.actor.in.Reenter(t, inner.section) // the error is met again by whatever comes next
+		t.actor.in.Reenter(t, inner.section) //nolint:errcheck // the error is met again by whatever comes next
 		t.actor.beginTurn()
 	}
 	t.state.Store(turnHeld)

@@ -97,9 +97,9 @@ func (t *Test) Close() {
 
 // Advance moves the clock on by a span, from one due time to the next, and returns when what became due has been carried
 // out. Until then the clock stands, and runs on afterwards. When ctx ends first, it runs on from where it is, or, if it
-// had arrived, what still runs is no longer waited for; neither is an error. One advance is made at a time. Errors: ErrRange for a span that is negative or too long,
-// the context's cause if it ended before the advance began, and a state directory that can't be written; the clock has
-// not moved then.
+// had arrived, what still runs is no longer waited for; neither is an error. One advance is made at a time. Errors:
+// ErrRange for a span that is negative or too long, the context's cause if it ended before the advance began,
+// and a state directory that can't be written; the clock has not moved then.
 func (t *Test) Advance(ctx context.Context, by time.Duration) (Advanced, error) {
 	if by < 0 || by > MaxAdvance {
 		return Advanced{}, fmt.Errorf("%w: %v is not between 0 and %v", ErrRange, by, MaxAdvance)

@@ -156,7 +156,7 @@ func (g *InputGate) Reenter(ctx context.Context, s *CriticalSection) error {
 	g.mu.Unlock()
 
 	done := g.Hooks.wait(ctx)
-	<-w.settled
+	<-w.settled //nolint:errcheck // whether the gate is broken is asked anew
 	err := g.Broken()
 	done(err)
 	return err

@@ -168,7 +168,7 @@ func TestAlarmOutcomes(t *testing.T) {
 			return "", nil
 		}, []string{"1s instance=1 retry=0,false", "4s instance=2 retry=0,false"}},
 		{"AL-6", func(ctx context.Context, o *testObject, a durableobject.AlarmInfo) (string, error) {
-			if early := a.ScheduledTime.Sub(time.Now()); early > 0 {
+			if early := time.Until(a.ScheduledTime); early > 0 {
 				return "", fmt.Errorf("early by %v", early)
 			}
 			return "", nil

@@ -143,7 +143,7 @@ func (w *localWriter) finish(err error) {
 	case w.pipe != nil && err != nil:
 		w.pipe.CloseWithError(err)
 	case w.pipe != nil:
-		w.pipe.Close()
+		w.pipe.Close() //nolint:errcheck // a pipe has none
 	case err != nil:
 		w.err = err
 		close(w.head)

@@ -37,7 +37,7 @@ func bareServer(ctx context.Context) error {
 	srv := &http.Server{Handler: handler, ReadHeaderTimeout: 10 * time.Second}
 	go func() {
 		<-ctx.Done()
-		srv.Close()
+		srv.Close() //nolint:errcheck // the process ends
 	}()
 	if err := srv.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
 		return err

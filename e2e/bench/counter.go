@@ -121,8 +121,8 @@ func startProcess(t *steps, cmd *exec.Cmd, log string) (*running, error) {
 
 // end sends a signal and waits for the process's end; SIGTERM that does not help within 15 s is followed by SIGKILL.
 func (p *running) end(s syscall.Signal) {
-	p.cmd.Process.Signal(s) //nolint:errcheck // it may have ended already
-	kill := time.AfterFunc(15*time.Second, func() { p.cmd.Process.Kill() })
+	p.cmd.Process.Signal(s)                                                 //nolint:errcheck // it may have ended already
+	kill := time.AfterFunc(15*time.Second, func() { p.cmd.Process.Kill() }) //nolint:errcheck // as above
 	defer kill.Stop()
 	<-p.done
 }

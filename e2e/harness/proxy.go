@@ -43,7 +43,7 @@ func CutProxy(t T, endpoint string, where func(*http.Request) Cut) string {
 			if c := where(r.Request); !c.Never {
 				r.Body = &cutBody{
 					ReadCloser: r.Body, left: c.Bytes,
-					timer: time.AfterFunc(c.After, func() { r.Body.Close() }), //nolint:errcheck // it breaks off
+					timer: time.AfterFunc(c.After, func() { r.Body.Close() }),
 				}
 			}
 			return nil

@@ -111,7 +111,7 @@ func serveWorker(ctx context.Context, o options, l net.Listener, log *slog.Logge
 	}
 	defer conn.Close()
 	router := binding.NewRouter(binding.RouterOptions{Client: routerpb.NewRouterServiceClient(conn)})
-	defer router.Close()
+	defer router.Close() //nolint:errcheck // the process ends
 
 	front := &http.Server{
 		Handler:           routes(binding.NewNamespace(script+"-Counter", router)),

@@ -52,7 +52,7 @@ func answer[R any](w http.ResponseWriter, r *http.Request, ns *durableobject.Nam
 		return
 	}
 	w.Header().Set("Content-Type", "application/json")
-	w.Write(append(body, '\n')) //nolint:errcheck // the client is gone then
+	w.Write(append(body, '\n')) // an error means that the client has gone
 }
 
 // statusOf says what a client should make of an error: 503 asks it to come again.
