@@ -171,7 +171,7 @@ func (t *Test) goOn() {
 // settle waits until nothing holds the clock, or Patience has passed; what holds it then is late. It reports false when
 // ctx has ended.
 func (t *Test) settle(ctx context.Context) bool {
-	for graced := false; ; graced = true {
+	for graced := false; ; {
 		if !t.await(ctx, &t.blocking, Patience) {
 			t.mu.Lock()
 			for _, h := range t.holds {
@@ -181,19 +181,25 @@ func (t *Test) settle(ctx context.Context) bool {
 			t.mu.Unlock()
 			break
 		}
-		if graced || t.lateCount() == 0 {
+		blocking, late := t.counts()
+		if blocking > 0 {
+			continue // somebody late has ended meanwhile, and left something to do
+		}
+		if graced || late == 0 {
 			break
 		}
 		// The step may be what somebody late has waited for, who then goes on, or makes room for others.
 		t.await(ctx, &t.late, grace)
+		graced = true
 	}
 	return ctx.Err() == nil
 }
 
-func (t *Test) lateCount() int {
+// counts returns how many holds a step waits for, and how many were waited for already.
+func (t *Test) counts() (blocking, late int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.late
+	return t.blocking, t.late
 }
 
 // await waits until a count of holds is zero; it reports false when the limit or ctx comes first.
