@@ -80,7 +80,7 @@ type limits struct {
 
 // defaultLimits are the limits of `tandem dev`.
 var defaultLimits = limits{
-	start: time.Minute, drain: DrainTimeout,
+	start: 30 * time.Second, drain: DrainTimeout,
 	backoffFirst: 100 * time.Millisecond, backoffMax: 5 * time.Second, steady: 10 * time.Second,
 	startAttempts: 5, crashLoop: 4, slow: 2 * time.Second,
 }
