@@ -167,27 +167,20 @@ func (o *Object) fillKey(dst []byte, key string) {
 }
 
 // fillClear deletes all values that are on disk.
-func (o *Object) fillClear(b *pebble.Batch) (err error) {
+func (o *Object) fillClear(b *pebble.Batch) error {
 	low, high := append([]byte(nil), o.key(kindValue, "")...), append([]byte(nil), o.key(kindValue+1, "")...)
-	it, err := o.store.db.NewIter(&pebble.IterOptions{LowerBound: low, UpperBound: high})
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if cerr := it.Close(); err == nil {
-			err = cerr
+	return o.store.iterateLocked(low, high, func(it *pebble.Iterator) error {
+		n := 0
+		for ok := it.First(); ok; ok = it.Next() {
+			if n++; n > clearOneByOne {
+				return b.DeleteRange(low, high, nil)
+			}
+			if err := b.Delete(it.Key(), nil); err != nil {
+				return err
+			}
 		}
-	}()
-	n := 0
-	for ok := it.First(); ok; ok = it.Next() {
-		if n++; n > clearOneByOne {
-			return b.DeleteRange(low, high, nil)
-		}
-		if err := b.Delete(it.Key(), nil); err != nil {
-			return err
-		}
-	}
-	return nil
+		return nil
+	})
 }
 
 // fillName keeps the name on disk exactly while there is something else: it writes the name with the object's first
@@ -238,10 +231,9 @@ func (s *Store) anyKey(prefix []byte) (found bool, err error) {
 		return false, err
 	}
 	low := append([]byte(nil), prefix...)
-	it, err := s.db.NewIter(&pebble.IterOptions{LowerBound: low, UpperBound: append(low, 0xff)})
-	if err != nil {
-		return false, err
-	}
-	found = it.First()
-	return found, it.Close()
+	err = s.iterateLocked(low, append(low, 0xff), func(it *pebble.Iterator) error {
+		found = it.First()
+		return nil
+	})
+	return found, err
 }

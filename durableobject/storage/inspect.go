@@ -206,28 +206,18 @@ func (s *Store) Dump(
 }
 
 // iterate calls f with an iterator over [low, high), once all that it can see is on disk.
-func (s *Store) iterate(ctx context.Context, low, high []byte, f func(*pebble.Iterator) error) (err error) {
+func (s *Store) iterate(ctx context.Context, low, high []byte, f func(*pebble.Iterator) error) error {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	if err := s.usableLocked(); err != nil {
 		return err
 	}
-	it, err := s.db.NewIter(&pebble.IterOptions{LowerBound: low, UpperBound: high})
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if cerr := it.Close(); err == nil {
-			err = cerr
+	return s.iterateLocked(low, high, func(it *pebble.Iterator) error {
+		if err := s.settleLocked(ctx); err != nil {
+			return err
 		}
-	}()
-	if err := s.settleLocked(ctx); err != nil {
-		return err
-	}
-	if err := f(it); err != nil {
-		return err
-	}
-	return it.Error()
+		return f(it)
+	})
 }
 
 // Settle returns once all that was applied before is on disk. Whoever has read the store by other means than those

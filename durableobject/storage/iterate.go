@@ -75,12 +75,27 @@ func afterObject(namespace string, id objectid.ID) []byte {
 
 // skipThrough calls f with the first key in [low, high) and then with the first from where f says to go on, until
 // there is none or f returns nil.
-func (s *Store) skipThrough(low, high []byte, f func(key []byte) []byte) (err error) {
+func (s *Store) skipThrough(low, high []byte, f func(key []byte) []byte) error {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	if err := s.usableLocked(); err != nil {
 		return err
 	}
+	return s.iterateLocked(low, high, func(it *pebble.Iterator) error {
+		for ok := it.First(); ok; {
+			next := f(it.Key())
+			if next == nil {
+				return nil
+			}
+			ok = it.SeekGE(next)
+		}
+		return nil
+	})
+}
+
+// iterateLocked calls f with an iterator over [low, high). What could not be read is an error too. Store.mu is
+// read-locked, and the store was found usable.
+func (s *Store) iterateLocked(low, high []byte, f func(*pebble.Iterator) error) (err error) {
 	it, err := s.db.NewIter(&pebble.IterOptions{LowerBound: low, UpperBound: high})
 	if err != nil {
 		return err
@@ -90,12 +105,5 @@ func (s *Store) skipThrough(low, high []byte, f func(key []byte) []byte) (err er
 			err = cerr
 		}
 	}()
-	for ok := it.First(); ok; {
-		next := f(it.Key())
-		if next == nil {
-			return nil
-		}
-		ok = it.SeekGE(next)
-	}
-	return nil
+	return f(it)
 }
