@@ -70,14 +70,14 @@ func verdict(d death, p Program) (sandboxpb.Outcome, string) {
 			fmt.Sprintf("the program was paused for more than %v", maxStopped)
 	case causeOutput:
 		return sandboxpb.Outcome_OUTCOME_EXCEEDED_OUTPUT,
-			fmt.Sprintf("logs and emitted values are larger than %s", sizeText(p.Limits.ResultBytes))
+			fmt.Sprintf("logs and emitted values are larger than %s", frame.SizeText(p.Limits.ResultBytes))
 	case causeProtocol:
 		return sandboxpb.Outcome_OUTCOME_CRASHED, "the program broke its process"
 	}
 	has := func(words string) bool { return strings.Contains(d.stderr, words) }
 	memory := func() (sandboxpb.Outcome, string) {
 		return sandboxpb.Outcome_OUTCOME_EXCEEDED_MEMORY,
-			fmt.Sprintf("memory limit of %s exceeded", sizeText(p.Limits.MemoryBytes))
+			fmt.Sprintf("memory limit of %s exceeded", frame.SizeText(p.Limits.MemoryBytes))
 	}
 	switch {
 	case has("stack exceeds") || has("stack overflow"):
@@ -98,17 +98,5 @@ func verdict(d death, p Program) (sandboxpb.Outcome, string) {
 		return memory()
 	default:
 		return sandboxpb.Outcome_OUTCOME_CRASHED, "the program's process ended unexpectedly"
-	}
-}
-
-// sizeText writes a size as people do: in MiB where that is a whole number.
-func sizeText(n uint64) string {
-	switch {
-	case n >= 1<<20 && n%(1<<20) == 0:
-		return fmt.Sprintf("%d MiB", n>>20)
-	case n >= 1<<10 && n%(1<<10) == 0:
-		return fmt.Sprintf("%d KiB", n>>10)
-	default:
-		return fmt.Sprintf("%d bytes", n)
 	}
 }

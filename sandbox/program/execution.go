@@ -223,7 +223,7 @@ func (e *execution) exception(message string) *frame.Done {
 func (e *execution) completed(v goja.Value) *frame.Done {
 	json, err := e.isolate.stringify(v, e.limits.ResultBytes)
 	if limit := (*limitReached)(nil); errors.As(err, &limit) {
-		return &frame.Done{Outcome: limit.outcome, Error: "the result is larger than " + sizeText(e.limits.ResultBytes)}
+		return &frame.Done{Outcome: limit.outcome, Error: "the result is larger than " + frame.SizeText(e.limits.ResultBytes)}
 	}
 	if err != nil {
 		return e.exception("result is not serializable: " + err.Error())

@@ -50,7 +50,7 @@ func (o *output) add(size int, m frame.Message) *limitReached {
 	if o.used+uint64(size)+entryBytes > o.limit {
 		return &limitReached{
 			outcome: sandboxpb.Outcome_OUTCOME_EXCEEDED_OUTPUT,
-			message: fmt.Sprintf("logs and emitted values are larger than %s", sizeText(o.limit)),
+			message: fmt.Sprintf("logs and emitted values are larger than %s", frame.SizeText(o.limit)),
 		}
 	}
 	o.used += uint64(size) + entryBytes
@@ -89,15 +89,3 @@ func (o *output) flushLocked() {
 }
 
 func (e *limitReached) Error() string { return e.message }
-
-// sizeText writes a size as people do: in MiB where that is a whole number.
-func sizeText(n uint64) string {
-	switch {
-	case n >= 1<<20 && n%(1<<20) == 0:
-		return fmt.Sprintf("%d MiB", n>>20)
-	case n >= 1<<10 && n%(1<<10) == 0:
-		return fmt.Sprintf("%d KiB", n>>10)
-	default:
-		return fmt.Sprintf("%d bytes", n)
-	}
-}

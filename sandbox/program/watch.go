@@ -101,7 +101,7 @@ func (w *watch) look() (running bool, done *frame.Done) {
 	case heapBytes() > w.limits.MemoryBytes+w.limits.MemoryBytes/8:
 		return true, &frame.Done{
 			Outcome: sandboxpb.Outcome_OUTCOME_EXCEEDED_MEMORY, CPU: used,
-			Error: fmt.Sprintf("memory limit of %s exceeded", sizeText(w.limits.MemoryBytes)),
+			Error: fmt.Sprintf("memory limit of %s exceeded", frame.SizeText(w.limits.MemoryBytes)),
 		}
 	}
 	w.out.flush()
