@@ -1,9 +1,6 @@
 package v8value
 
-import (
-	"errors"
-	"math/big"
-)
+import "errors"
 
 // Version is the format version that Encode writes. Decode also reads 13 and 14, and data without a header as 13, as
 // workerd does.
@@ -139,9 +136,6 @@ func errorClass(tag byte) (string, bool) {
 	}
 	return "", false
 }
-
-// BigInt is the type of bigint values.
-type BigInt = *big.Int
 
 // The tags of the format, as V8's ValueSerializer names them.
 const (
