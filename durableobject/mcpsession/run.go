@@ -177,8 +177,9 @@ func (r *run) execute(ctx context.Context, cancel context.CancelCauseFunc) (*out
 
 func (r *run) start() *sandboxpb.Start {
 	return &sandboxpb.Start{
-		ExecutionId: r.id.String(),
-		Code:        r.code,
+		ExecutionId:  r.id.String(),
+		Organization: r.owner.OrganizationID,
+		Code:         r.code,
 		Limits: &sandboxpb.Limits{
 			WallClock: durationpb.New(wallClock), Cpu: durationpb.New(cpuTime), MemoryBytes: memoryBytes,
 			ResultBytes: resultBytes, PendingToolCalls: pendingCalls,

@@ -211,7 +211,10 @@ type Start struct {
 	// code is the program as its author sent it: JavaScript or TypeScript, at most 1 MiB.
 	Code string `protobuf:"bytes,2,opt,name=code,proto3" json:"code,omitempty"`
 	// limits bound it; absent fields take the sandbox's defaults, larger ones are cut to its maximum.
-	Limits        *Limits `protobuf:"bytes,3,opt,name=limits,proto3" json:"limits,omitempty"`
+	Limits *Limits `protobuf:"bytes,3,opt,name=limits,proto3" json:"limits,omitempty"`
+	// organization is on whose behalf it runs, at most 256 bytes: those that wait for a process are served in turn.
+	// Programs without one share a turn.
+	Organization  string `protobuf:"bytes,4,opt,name=organization,proto3" json:"organization,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -265,6 +268,13 @@ func (x *Start) GetLimits() *Limits {
 		return x.Limits
 	}
 	return nil
+}
+
+func (x *Start) GetOrganization() string {
+	if x != nil {
+		return x.Organization
+	}
+	return ""
 }
 
 // Limits bound one program.
@@ -753,11 +763,12 @@ const file_sandbox_v1_sandbox_proto_rawDesc = "" +
 	"\vtool_result\x18\x02 \x01(\v2\x16.sandbox.v1.ToolResultH\x00R\n" +
 	"toolResult\x12)\n" +
 	"\x05clock\x18\x03 \x01(\v2\x11.sandbox.v1.ClockH\x00R\x05clockB\t\n" +
-	"\amessage\"j\n" +
+	"\amessage\"\x8e\x01\n" +
 	"\x05Start\x12!\n" +
 	"\fexecution_id\x18\x01 \x01(\tR\vexecutionId\x12\x12\n" +
 	"\x04code\x18\x02 \x01(\tR\x04code\x12*\n" +
-	"\x06limits\x18\x03 \x01(\v2\x12.sandbox.v1.LimitsR\x06limits\"\xe3\x01\n" +
+	"\x06limits\x18\x03 \x01(\v2\x12.sandbox.v1.LimitsR\x06limits\x12\"\n" +
+	"\forganization\x18\x04 \x01(\tR\forganization\"\xe3\x01\n" +
 	"\x06Limits\x128\n" +
 	"\n" +
 	"wall_clock\x18\x01 \x01(\v2\x19.google.protobuf.DurationR\twallClock\x12+\n" +
