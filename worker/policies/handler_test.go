@@ -63,7 +63,7 @@ func (o *object) Call(_ context.Context, t sidecar.Target, method string, args [
 }
 
 type fixture struct {
-	handler *policies.Handler
+	handler http.Handler
 	object  *object
 	token   func(account string) string
 }
