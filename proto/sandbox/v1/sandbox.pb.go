@@ -46,6 +46,8 @@ const (
 	Outcome_OUTCOME_CRASHED Outcome = 7
 	// OUTCOME_EXCEEDED_OUTPUT: its result or its logs are too large.
 	Outcome_OUTCOME_EXCEEDED_OUTPUT Outcome = 8
+	// OUTCOME_DIVERGED: it did not do again what Start.replay says that it did.
+	Outcome_OUTCOME_DIVERGED Outcome = 9
 )
 
 // Enum value maps for Outcome.
@@ -60,6 +62,7 @@ var (
 		6: "OUTCOME_EXCEEDED_MEMORY",
 		7: "OUTCOME_CRASHED",
 		8: "OUTCOME_EXCEEDED_OUTPUT",
+		9: "OUTCOME_DIVERGED",
 	}
 	Outcome_value = map[string]int32{
 		"OUTCOME_UNSPECIFIED":         0,
@@ -71,6 +74,7 @@ var (
 		"OUTCOME_EXCEEDED_MEMORY":     6,
 		"OUTCOME_CRASHED":             7,
 		"OUTCOME_EXCEEDED_OUTPUT":     8,
+		"OUTCOME_DIVERGED":            9,
 	}
 )
 
@@ -214,7 +218,13 @@ type Start struct {
 	Limits *Limits `protobuf:"bytes,3,opt,name=limits,proto3" json:"limits,omitempty"`
 	// organization is on whose behalf it runs, at most 256 bytes: those that wait for a process are served in turn.
 	// Programs without one share a turn.
-	Organization  string `protobuf:"bytes,4,opt,name=organization,proto3" json:"organization,omitempty"`
+	Organization string `protobuf:"bytes,4,opt,name=organization,proto3" json:"organization,omitempty"`
+	// seed is what the program's randomness comes from: 32 bytes. Without one the sandbox takes its own.
+	Seed []byte `protobuf:"bytes,5,opt,name=seed,proto3" json:"seed,omitempty"`
+	// started_unix_ms is what the program's clock says when it starts. Without one it is the sandbox's time.
+	StartedUnixMs int64 `protobuf:"varint,6,opt,name=started_unix_ms,json=startedUnixMs,proto3" json:"started_unix_ms,omitempty"`
+	// replay has the program do again what it did before; absent for a program that starts afresh.
+	Replay        *Replay `protobuf:"bytes,7,opt,name=replay,proto3" json:"replay,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -277,6 +287,149 @@ func (x *Start) GetOrganization() string {
 	return ""
 }
 
+func (x *Start) GetSeed() []byte {
+	if x != nil {
+		return x.Seed
+	}
+	return nil
+}
+
+func (x *Start) GetStartedUnixMs() int64 {
+	if x != nil {
+		return x.StartedUnixMs
+	}
+	return 0
+}
+
+func (x *Start) GetReplay() *Replay {
+	if x != nil {
+		return x.Replay
+	}
+	return nil
+}
+
+// Replay is the order of what happened to a program that ran before with the same code, seed and start. The program
+// is led through it without waiting for its timers, while the host answers its calls from what it has kept; then it
+// goes on by itself. A program that does not do the same again ends with OUTCOME_DIVERGED.
+type Replay struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// taken are the results that the program went on with, in order: at most 100,000.
+	Taken []*Taken `protobuf:"bytes,1,rep,name=taken,proto3" json:"taken,omitempty"`
+	// timers is how many of its timers had fired at its last call.
+	Timers        uint64 `protobuf:"varint,2,opt,name=timers,proto3" json:"timers,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Replay) Reset() {
+	*x = Replay{}
+	mi := &file_sandbox_v1_sandbox_proto_msgTypes[2]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Replay) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Replay) ProtoMessage() {}
+
+func (x *Replay) ProtoReflect() protoreflect.Message {
+	mi := &file_sandbox_v1_sandbox_proto_msgTypes[2]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Replay.ProtoReflect.Descriptor instead.
+func (*Replay) Descriptor() ([]byte, []int) {
+	return file_sandbox_v1_sandbox_proto_rawDescGZIP(), []int{2}
+}
+
+func (x *Replay) GetTaken() []*Taken {
+	if x != nil {
+		return x.Taken
+	}
+	return nil
+}
+
+func (x *Replay) GetTimers() uint64 {
+	if x != nil {
+		return x.Timers
+	}
+	return 0
+}
+
+// Taken says when the program went on with a result. It is all that is needed to lead a program to the same place
+// again: between two results a program does the same by itself.
+type Taken struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// call_id names the call.
+	CallId uint64 `protobuf:"varint,1,opt,name=call_id,json=callId,proto3" json:"call_id,omitempty"`
+	// timers is how many of the program's timers had fired before.
+	Timers uint64 `protobuf:"varint,2,opt,name=timers,proto3" json:"timers,omitempty"`
+	// active_ns is the program's time then: that for which it has run, less what the clock was stopped.
+	ActiveNs      uint64 `protobuf:"varint,3,opt,name=active_ns,json=activeNs,proto3" json:"active_ns,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Taken) Reset() {
+	*x = Taken{}
+	mi := &file_sandbox_v1_sandbox_proto_msgTypes[3]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Taken) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Taken) ProtoMessage() {}
+
+func (x *Taken) ProtoReflect() protoreflect.Message {
+	mi := &file_sandbox_v1_sandbox_proto_msgTypes[3]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Taken.ProtoReflect.Descriptor instead.
+func (*Taken) Descriptor() ([]byte, []int) {
+	return file_sandbox_v1_sandbox_proto_rawDescGZIP(), []int{3}
+}
+
+func (x *Taken) GetCallId() uint64 {
+	if x != nil {
+		return x.CallId
+	}
+	return 0
+}
+
+func (x *Taken) GetTimers() uint64 {
+	if x != nil {
+		return x.Timers
+	}
+	return 0
+}
+
+func (x *Taken) GetActiveNs() uint64 {
+	if x != nil {
+		return x.ActiveNs
+	}
+	return 0
+}
+
 // Limits bound one program.
 type Limits struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -299,7 +452,7 @@ type Limits struct {
 
 func (x *Limits) Reset() {
 	*x = Limits{}
-	mi := &file_sandbox_v1_sandbox_proto_msgTypes[2]
+	mi := &file_sandbox_v1_sandbox_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -311,7 +464,7 @@ func (x *Limits) String() string {
 func (*Limits) ProtoMessage() {}
 
 func (x *Limits) ProtoReflect() protoreflect.Message {
-	mi := &file_sandbox_v1_sandbox_proto_msgTypes[2]
+	mi := &file_sandbox_v1_sandbox_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -324,7 +477,7 @@ func (x *Limits) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Limits.ProtoReflect.Descriptor instead.
 func (*Limits) Descriptor() ([]byte, []int) {
-	return file_sandbox_v1_sandbox_proto_rawDescGZIP(), []int{2}
+	return file_sandbox_v1_sandbox_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *Limits) GetWallClock() *durationpb.Duration {
@@ -371,14 +524,16 @@ type ToolResult struct {
 	//
 	//	*ToolResult_ValueJson
 	//	*ToolResult_Thrown
-	Outcome       isToolResult_Outcome `protobuf_oneof:"outcome"`
+	Outcome isToolResult_Outcome `protobuf_oneof:"outcome"`
+	// unix_ms is when the call was settled: what the program's clock says, at least, once it goes on with the result.
+	UnixMs        int64 `protobuf:"varint,4,opt,name=unix_ms,json=unixMs,proto3" json:"unix_ms,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *ToolResult) Reset() {
 	*x = ToolResult{}
-	mi := &file_sandbox_v1_sandbox_proto_msgTypes[3]
+	mi := &file_sandbox_v1_sandbox_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -390,7 +545,7 @@ func (x *ToolResult) String() string {
 func (*ToolResult) ProtoMessage() {}
 
 func (x *ToolResult) ProtoReflect() protoreflect.Message {
-	mi := &file_sandbox_v1_sandbox_proto_msgTypes[3]
+	mi := &file_sandbox_v1_sandbox_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -403,7 +558,7 @@ func (x *ToolResult) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ToolResult.ProtoReflect.Descriptor instead.
 func (*ToolResult) Descriptor() ([]byte, []int) {
-	return file_sandbox_v1_sandbox_proto_rawDescGZIP(), []int{3}
+	return file_sandbox_v1_sandbox_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *ToolResult) GetCallId() uint64 {
@@ -438,6 +593,13 @@ func (x *ToolResult) GetThrown() string {
 	return ""
 }
 
+func (x *ToolResult) GetUnixMs() int64 {
+	if x != nil {
+		return x.UnixMs
+	}
+	return 0
+}
+
 type isToolResult_Outcome interface {
 	isToolResult_Outcome()
 }
@@ -457,7 +619,7 @@ func (*ToolResult_ValueJson) isToolResult_Outcome() {}
 func (*ToolResult_Thrown) isToolResult_Outcome() {}
 
 // Clock says whether the wall clock runs. It is stopped while a program waits for a person, for an hour
-// at most; such a program leaves its place among those that run to another one.
+// at most; such a program leaves its place among those that run to another one, and its timers wait.
 type Clock struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// stopped is true to stop it.
@@ -468,7 +630,7 @@ type Clock struct {
 
 func (x *Clock) Reset() {
 	*x = Clock{}
-	mi := &file_sandbox_v1_sandbox_proto_msgTypes[4]
+	mi := &file_sandbox_v1_sandbox_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -480,7 +642,7 @@ func (x *Clock) String() string {
 func (*Clock) ProtoMessage() {}
 
 func (x *Clock) ProtoReflect() protoreflect.Message {
-	mi := &file_sandbox_v1_sandbox_proto_msgTypes[4]
+	mi := &file_sandbox_v1_sandbox_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -493,7 +655,7 @@ func (x *Clock) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Clock.ProtoReflect.Descriptor instead.
 func (*Clock) Descriptor() ([]byte, []int) {
-	return file_sandbox_v1_sandbox_proto_rawDescGZIP(), []int{4}
+	return file_sandbox_v1_sandbox_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *Clock) GetStopped() bool {
@@ -517,7 +679,7 @@ type ExecuteResponse struct {
 
 func (x *ExecuteResponse) Reset() {
 	*x = ExecuteResponse{}
-	mi := &file_sandbox_v1_sandbox_proto_msgTypes[5]
+	mi := &file_sandbox_v1_sandbox_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -529,7 +691,7 @@ func (x *ExecuteResponse) String() string {
 func (*ExecuteResponse) ProtoMessage() {}
 
 func (x *ExecuteResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_sandbox_v1_sandbox_proto_msgTypes[5]
+	mi := &file_sandbox_v1_sandbox_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -542,7 +704,7 @@ func (x *ExecuteResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExecuteResponse.ProtoReflect.Descriptor instead.
 func (*ExecuteResponse) Descriptor() ([]byte, []int) {
-	return file_sandbox_v1_sandbox_proto_rawDescGZIP(), []int{5}
+	return file_sandbox_v1_sandbox_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *ExecuteResponse) GetMessage() isExecuteResponse_Message {
@@ -597,13 +759,17 @@ type ToolCall struct {
 	Path string `protobuf:"bytes,2,opt,name=path,proto3" json:"path,omitempty"`
 	// arguments_json is the first argument as JSON, or empty when there was none.
 	ArgumentsJson []byte `protobuf:"bytes,3,opt,name=arguments_json,json=argumentsJson,proto3" json:"arguments_json,omitempty"`
+	// taken are the results that the program went on with since its last call, in order.
+	Taken []*Taken `protobuf:"bytes,4,rep,name=taken,proto3" json:"taken,omitempty"`
+	// timers is how many of its timers have fired.
+	Timers        uint64 `protobuf:"varint,5,opt,name=timers,proto3" json:"timers,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *ToolCall) Reset() {
 	*x = ToolCall{}
-	mi := &file_sandbox_v1_sandbox_proto_msgTypes[6]
+	mi := &file_sandbox_v1_sandbox_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -615,7 +781,7 @@ func (x *ToolCall) String() string {
 func (*ToolCall) ProtoMessage() {}
 
 func (x *ToolCall) ProtoReflect() protoreflect.Message {
-	mi := &file_sandbox_v1_sandbox_proto_msgTypes[6]
+	mi := &file_sandbox_v1_sandbox_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -628,7 +794,7 @@ func (x *ToolCall) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ToolCall.ProtoReflect.Descriptor instead.
 func (*ToolCall) Descriptor() ([]byte, []int) {
-	return file_sandbox_v1_sandbox_proto_rawDescGZIP(), []int{6}
+	return file_sandbox_v1_sandbox_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *ToolCall) GetCallId() uint64 {
@@ -650,6 +816,20 @@ func (x *ToolCall) GetArgumentsJson() []byte {
 		return x.ArgumentsJson
 	}
 	return nil
+}
+
+func (x *ToolCall) GetTaken() []*Taken {
+	if x != nil {
+		return x.Taken
+	}
+	return nil
+}
+
+func (x *ToolCall) GetTimers() uint64 {
+	if x != nil {
+		return x.Timers
+	}
+	return 0
 }
 
 // Done is how the program ended.
@@ -675,7 +855,7 @@ type Done struct {
 
 func (x *Done) Reset() {
 	*x = Done{}
-	mi := &file_sandbox_v1_sandbox_proto_msgTypes[7]
+	mi := &file_sandbox_v1_sandbox_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -687,7 +867,7 @@ func (x *Done) String() string {
 func (*Done) ProtoMessage() {}
 
 func (x *Done) ProtoReflect() protoreflect.Message {
-	mi := &file_sandbox_v1_sandbox_proto_msgTypes[7]
+	mi := &file_sandbox_v1_sandbox_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -700,7 +880,7 @@ func (x *Done) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Done.ProtoReflect.Descriptor instead.
 func (*Done) Descriptor() ([]byte, []int) {
-	return file_sandbox_v1_sandbox_proto_rawDescGZIP(), []int{7}
+	return file_sandbox_v1_sandbox_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *Done) GetOutcome() Outcome {
@@ -763,36 +943,49 @@ const file_sandbox_v1_sandbox_proto_rawDesc = "" +
 	"\vtool_result\x18\x02 \x01(\v2\x16.sandbox.v1.ToolResultH\x00R\n" +
 	"toolResult\x12)\n" +
 	"\x05clock\x18\x03 \x01(\v2\x11.sandbox.v1.ClockH\x00R\x05clockB\t\n" +
-	"\amessage\"\x8e\x01\n" +
+	"\amessage\"\xf6\x01\n" +
 	"\x05Start\x12!\n" +
 	"\fexecution_id\x18\x01 \x01(\tR\vexecutionId\x12\x12\n" +
 	"\x04code\x18\x02 \x01(\tR\x04code\x12*\n" +
 	"\x06limits\x18\x03 \x01(\v2\x12.sandbox.v1.LimitsR\x06limits\x12\"\n" +
-	"\forganization\x18\x04 \x01(\tR\forganization\"\xe3\x01\n" +
+	"\forganization\x18\x04 \x01(\tR\forganization\x12\x12\n" +
+	"\x04seed\x18\x05 \x01(\fR\x04seed\x12&\n" +
+	"\x0fstarted_unix_ms\x18\x06 \x01(\x03R\rstartedUnixMs\x12*\n" +
+	"\x06replay\x18\a \x01(\v2\x12.sandbox.v1.ReplayR\x06replay\"I\n" +
+	"\x06Replay\x12'\n" +
+	"\x05taken\x18\x01 \x03(\v2\x11.sandbox.v1.TakenR\x05taken\x12\x16\n" +
+	"\x06timers\x18\x02 \x01(\x04R\x06timers\"U\n" +
+	"\x05Taken\x12\x17\n" +
+	"\acall_id\x18\x01 \x01(\x04R\x06callId\x12\x16\n" +
+	"\x06timers\x18\x02 \x01(\x04R\x06timers\x12\x1b\n" +
+	"\tactive_ns\x18\x03 \x01(\x04R\bactiveNs\"\xe3\x01\n" +
 	"\x06Limits\x128\n" +
 	"\n" +
 	"wall_clock\x18\x01 \x01(\v2\x19.google.protobuf.DurationR\twallClock\x12+\n" +
 	"\x03cpu\x18\x02 \x01(\v2\x19.google.protobuf.DurationR\x03cpu\x12!\n" +
 	"\fmemory_bytes\x18\x03 \x01(\x04R\vmemoryBytes\x12!\n" +
 	"\fresult_bytes\x18\x04 \x01(\x04R\vresultBytes\x12,\n" +
-	"\x12pending_tool_calls\x18\x05 \x01(\rR\x10pendingToolCalls\"k\n" +
+	"\x12pending_tool_calls\x18\x05 \x01(\rR\x10pendingToolCalls\"\x84\x01\n" +
 	"\n" +
 	"ToolResult\x12\x17\n" +
 	"\acall_id\x18\x01 \x01(\x04R\x06callId\x12\x1f\n" +
 	"\n" +
 	"value_json\x18\x02 \x01(\fH\x00R\tvalueJson\x12\x18\n" +
-	"\x06thrown\x18\x03 \x01(\tH\x00R\x06thrownB\t\n" +
+	"\x06thrown\x18\x03 \x01(\tH\x00R\x06thrown\x12\x17\n" +
+	"\aunix_ms\x18\x04 \x01(\x03R\x06unixMsB\t\n" +
 	"\aoutcome\"!\n" +
 	"\x05Clock\x12\x18\n" +
 	"\astopped\x18\x01 \x01(\bR\astopped\"y\n" +
 	"\x0fExecuteResponse\x123\n" +
 	"\ttool_call\x18\x01 \x01(\v2\x14.sandbox.v1.ToolCallH\x00R\btoolCall\x12&\n" +
 	"\x04done\x18\x02 \x01(\v2\x10.sandbox.v1.DoneH\x00R\x04doneB\t\n" +
-	"\amessage\"^\n" +
+	"\amessage\"\x9f\x01\n" +
 	"\bToolCall\x12\x17\n" +
 	"\acall_id\x18\x01 \x01(\x04R\x06callId\x12\x12\n" +
 	"\x04path\x18\x02 \x01(\tR\x04path\x12%\n" +
-	"\x0earguments_json\x18\x03 \x01(\fR\rargumentsJson\"\xfa\x01\n" +
+	"\x0earguments_json\x18\x03 \x01(\fR\rargumentsJson\x12'\n" +
+	"\x05taken\x18\x04 \x03(\v2\x11.sandbox.v1.TakenR\x05taken\x12\x16\n" +
+	"\x06timers\x18\x05 \x01(\x04R\x06timers\"\xfa\x01\n" +
 	"\x04Done\x12-\n" +
 	"\aoutcome\x18\x01 \x01(\x0e2\x13.sandbox.v1.OutcomeR\aoutcome\x12\x1f\n" +
 	"\vresult_json\x18\x02 \x01(\fR\n" +
@@ -801,7 +994,7 @@ const file_sandbox_v1_sandbox_proto_rawDesc = "" +
 	"\x05error\x18\x04 \x01(\tR\x05error\x12\x12\n" +
 	"\x04logs\x18\x05 \x03(\tR\x04logs\x12!\n" +
 	"\femitted_json\x18\x06 \x03(\fR\vemittedJson\x12+\n" +
-	"\x03cpu\x18\a \x01(\v2\x19.google.protobuf.DurationR\x03cpu*\xf4\x01\n" +
+	"\x03cpu\x18\a \x01(\v2\x19.google.protobuf.DurationR\x03cpu*\x8a\x02\n" +
 	"\aOutcome\x12\x17\n" +
 	"\x13OUTCOME_UNSPECIFIED\x10\x00\x12\x15\n" +
 	"\x11OUTCOME_COMPLETED\x10\x01\x12\x15\n" +
@@ -811,7 +1004,8 @@ const file_sandbox_v1_sandbox_proto_rawDesc = "" +
 	"\x14OUTCOME_EXCEEDED_CPU\x10\x05\x12\x1b\n" +
 	"\x17OUTCOME_EXCEEDED_MEMORY\x10\x06\x12\x13\n" +
 	"\x0fOUTCOME_CRASHED\x10\a\x12\x1b\n" +
-	"\x17OUTCOME_EXCEEDED_OUTPUT\x10\b2X\n" +
+	"\x17OUTCOME_EXCEEDED_OUTPUT\x10\b\x12\x14\n" +
+	"\x10OUTCOME_DIVERGED\x10\t2X\n" +
 	"\x0eSandboxService\x12F\n" +
 	"\aExecute\x12\x1a.sandbox.v1.ExecuteRequest\x1a\x1b.sandbox.v1.ExecuteResponse(\x010\x01B8Z6github.com/tandem-do/tandem/proto/sandbox/v1;sandboxpbb\x06proto3"
 
@@ -828,37 +1022,42 @@ func file_sandbox_v1_sandbox_proto_rawDescGZIP() []byte {
 }
 
 var file_sandbox_v1_sandbox_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_sandbox_v1_sandbox_proto_msgTypes = make([]protoimpl.MessageInfo, 8)
+var file_sandbox_v1_sandbox_proto_msgTypes = make([]protoimpl.MessageInfo, 10)
 var file_sandbox_v1_sandbox_proto_goTypes = []any{
 	(Outcome)(0),                // 0: sandbox.v1.Outcome
 	(*ExecuteRequest)(nil),      // 1: sandbox.v1.ExecuteRequest
 	(*Start)(nil),               // 2: sandbox.v1.Start
-	(*Limits)(nil),              // 3: sandbox.v1.Limits
-	(*ToolResult)(nil),          // 4: sandbox.v1.ToolResult
-	(*Clock)(nil),               // 5: sandbox.v1.Clock
-	(*ExecuteResponse)(nil),     // 6: sandbox.v1.ExecuteResponse
-	(*ToolCall)(nil),            // 7: sandbox.v1.ToolCall
-	(*Done)(nil),                // 8: sandbox.v1.Done
-	(*durationpb.Duration)(nil), // 9: google.protobuf.Duration
+	(*Replay)(nil),              // 3: sandbox.v1.Replay
+	(*Taken)(nil),               // 4: sandbox.v1.Taken
+	(*Limits)(nil),              // 5: sandbox.v1.Limits
+	(*ToolResult)(nil),          // 6: sandbox.v1.ToolResult
+	(*Clock)(nil),               // 7: sandbox.v1.Clock
+	(*ExecuteResponse)(nil),     // 8: sandbox.v1.ExecuteResponse
+	(*ToolCall)(nil),            // 9: sandbox.v1.ToolCall
+	(*Done)(nil),                // 10: sandbox.v1.Done
+	(*durationpb.Duration)(nil), // 11: google.protobuf.Duration
 }
 var file_sandbox_v1_sandbox_proto_depIdxs = []int32{
 	2,  // 0: sandbox.v1.ExecuteRequest.start:type_name -> sandbox.v1.Start
-	4,  // 1: sandbox.v1.ExecuteRequest.tool_result:type_name -> sandbox.v1.ToolResult
-	5,  // 2: sandbox.v1.ExecuteRequest.clock:type_name -> sandbox.v1.Clock
-	3,  // 3: sandbox.v1.Start.limits:type_name -> sandbox.v1.Limits
-	9,  // 4: sandbox.v1.Limits.wall_clock:type_name -> google.protobuf.Duration
-	9,  // 5: sandbox.v1.Limits.cpu:type_name -> google.protobuf.Duration
-	7,  // 6: sandbox.v1.ExecuteResponse.tool_call:type_name -> sandbox.v1.ToolCall
-	8,  // 7: sandbox.v1.ExecuteResponse.done:type_name -> sandbox.v1.Done
-	0,  // 8: sandbox.v1.Done.outcome:type_name -> sandbox.v1.Outcome
-	9,  // 9: sandbox.v1.Done.cpu:type_name -> google.protobuf.Duration
-	1,  // 10: sandbox.v1.SandboxService.Execute:input_type -> sandbox.v1.ExecuteRequest
-	6,  // 11: sandbox.v1.SandboxService.Execute:output_type -> sandbox.v1.ExecuteResponse
-	11, // [11:12] is the sub-list for method output_type
-	10, // [10:11] is the sub-list for method input_type
-	10, // [10:10] is the sub-list for extension type_name
-	10, // [10:10] is the sub-list for extension extendee
-	0,  // [0:10] is the sub-list for field type_name
+	6,  // 1: sandbox.v1.ExecuteRequest.tool_result:type_name -> sandbox.v1.ToolResult
+	7,  // 2: sandbox.v1.ExecuteRequest.clock:type_name -> sandbox.v1.Clock
+	5,  // 3: sandbox.v1.Start.limits:type_name -> sandbox.v1.Limits
+	3,  // 4: sandbox.v1.Start.replay:type_name -> sandbox.v1.Replay
+	4,  // 5: sandbox.v1.Replay.taken:type_name -> sandbox.v1.Taken
+	11, // 6: sandbox.v1.Limits.wall_clock:type_name -> google.protobuf.Duration
+	11, // 7: sandbox.v1.Limits.cpu:type_name -> google.protobuf.Duration
+	9,  // 8: sandbox.v1.ExecuteResponse.tool_call:type_name -> sandbox.v1.ToolCall
+	10, // 9: sandbox.v1.ExecuteResponse.done:type_name -> sandbox.v1.Done
+	4,  // 10: sandbox.v1.ToolCall.taken:type_name -> sandbox.v1.Taken
+	0,  // 11: sandbox.v1.Done.outcome:type_name -> sandbox.v1.Outcome
+	11, // 12: sandbox.v1.Done.cpu:type_name -> google.protobuf.Duration
+	1,  // 13: sandbox.v1.SandboxService.Execute:input_type -> sandbox.v1.ExecuteRequest
+	8,  // 14: sandbox.v1.SandboxService.Execute:output_type -> sandbox.v1.ExecuteResponse
+	14, // [14:15] is the sub-list for method output_type
+	13, // [13:14] is the sub-list for method input_type
+	13, // [13:13] is the sub-list for extension type_name
+	13, // [13:13] is the sub-list for extension extendee
+	0,  // [0:13] is the sub-list for field type_name
 }
 
 func init() { file_sandbox_v1_sandbox_proto_init() }
@@ -871,11 +1070,11 @@ func file_sandbox_v1_sandbox_proto_init() {
 		(*ExecuteRequest_ToolResult)(nil),
 		(*ExecuteRequest_Clock)(nil),
 	}
-	file_sandbox_v1_sandbox_proto_msgTypes[3].OneofWrappers = []any{
+	file_sandbox_v1_sandbox_proto_msgTypes[5].OneofWrappers = []any{
 		(*ToolResult_ValueJson)(nil),
 		(*ToolResult_Thrown)(nil),
 	}
-	file_sandbox_v1_sandbox_proto_msgTypes[5].OneofWrappers = []any{
+	file_sandbox_v1_sandbox_proto_msgTypes[7].OneofWrappers = []any{
 		(*ExecuteResponse_ToolCall)(nil),
 		(*ExecuteResponse_Done)(nil),
 	}
@@ -885,7 +1084,7 @@ func file_sandbox_v1_sandbox_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_sandbox_v1_sandbox_proto_rawDesc), len(file_sandbox_v1_sandbox_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   8,
+			NumMessages:   10,
 			NumExtensions: 0,
 			NumServices:   1,
 		},
