@@ -17,6 +17,8 @@ const (
 	maxCodeBytes = 1 << 20
 	// maxExecutionIDBytes is the longest execution id.
 	maxExecutionIDBytes = 256
+	// maxOrganizationBytes is the longest name of an organization.
+	maxOrganizationBytes = 256
 
 	defaultWallClock = 5 * time.Minute
 	maxWallClock     = 15 * time.Minute
@@ -46,6 +48,8 @@ func programOf(s *sandboxpb.Start) (pool.Program, error) {
 		return pool.Program{}, invalid("code has %d bytes, at most %d", len(s.GetCode()), maxCodeBytes)
 	case len(s.GetExecutionId()) > maxExecutionIDBytes:
 		return pool.Program{}, invalid("execution_id has %d bytes, at most %d", len(s.GetExecutionId()), maxExecutionIDBytes)
+	case len(s.GetOrganization()) > maxOrganizationBytes:
+		return pool.Program{}, invalid("organization has %d bytes, at most %d", len(s.GetOrganization()), maxOrganizationBytes)
 	}
 	l := s.GetLimits()
 	wall, err := duration("wall_clock", l.GetWallClock(), defaultWallClock, maxWallClock)
@@ -60,8 +64,9 @@ func programOf(s *sandboxpb.Start) (pool.Program, error) {
 		return pool.Program{}, invalid("limits.memory_bytes is %d, at least %d", m, minMemoryBytes)
 	}
 	return pool.Program{
-		Code:      s.GetCode(),
-		WallClock: wall,
+		Code:         s.GetCode(),
+		Organization: s.GetOrganization(),
+		WallClock:    wall,
 		Limits: frame.Limits{
 			CPU:              cpu,
 			MemoryBytes:      size(l.GetMemoryBytes(), defaultMemoryBytes, maxMemoryBytes),

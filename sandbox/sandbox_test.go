@@ -197,6 +197,7 @@ func TestInvalid(t *testing.T) {
 		{"no start", []*sandboxpb.ExecuteRequest{clock(true)}, "the first request is not start"},
 		{"code too long", []*sandboxpb.ExecuteRequest{request(&sandboxpb.Start{Code: strings.Repeat(" ", 1<<20+1)})}, "code has 1048577 bytes, at most 1048576"},
 		{"id too long", []*sandboxpb.ExecuteRequest{request(&sandboxpb.Start{ExecutionId: strings.Repeat("x", 257)})}, "execution_id has 257 bytes, at most 256"},
+		{"organization too long", []*sandboxpb.ExecuteRequest{request(&sandboxpb.Start{Organization: strings.Repeat("x", 257)})}, "organization has 257 bytes, at most 256"},
 		{"wall clock", limits(&sandboxpb.Limits{WallClock: durationpb.New(0)}), "limits.wall_clock is 0s, must be more than 0"},
 		{"cpu", limits(&sandboxpb.Limits{Cpu: durationpb.New(-time.Second)}), "limits.cpu is -1s, must be more than 0"},
 		{"memory", limits(&sandboxpb.Limits{MemoryBytes: 1}), "limits.memory_bytes is 1, at least 8388608"},

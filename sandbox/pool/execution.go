@@ -27,6 +27,8 @@ const (
 type Program struct {
 	// Code is the program as its author sent it.
 	Code string
+	// Organization is on whose behalf it runs. Organizations are served in turn.
+	Organization string
 	// WallClock is the time from start to end, less what the clock was stopped.
 	WallClock time.Duration
 	// Limits are those that the child enforces.
@@ -61,7 +63,7 @@ type Execution struct {
 // ErrBusy, ErrClosed or the cause of ctx's end.
 func (p *Pool) Start(ctx context.Context, program Program) (*Execution, error) {
 	for {
-		c, err := p.acquire(ctx)
+		c, err := p.acquire(ctx, program.Organization)
 		if err != nil {
 			return nil, err
 		}

@@ -11,9 +11,10 @@ import (
 // Defaults of Options.
 const (
 	defaultIdle    = 2
-	defaultWaiting = 64
+	defaultWaiting = 1024
 	defaultWait    = 10 * time.Second
 	defaultPaused  = 64
+	defaultLinger  = 30 * time.Second
 )
 
 // Options say how a pool works. The zero value of every field but Command gives its default.
@@ -22,12 +23,16 @@ type Options struct {
 	Command []string
 	// Processes is how many programs run at once. Default: four times the processors, at least 16.
 	Processes int
-	// Idle is how many children are kept warm, at most Processes. Default 2.
+	// Idle is how many children are kept warm whatever the load, at most Processes. Default 2.
 	Idle int
+	// Linger is how long a child stays that is not needed, beyond those. Default 30 s.
+	Linger time.Duration
 	// Paused is how many programs with a stopped clock are kept beyond Processes. Default 64.
 	Paused int
-	// Waiting is how many programs may wait for a child. Default 64.
+	// Waiting is how many programs may wait for a child. Default 1024.
 	Waiting int
+	// WaitingPerOrganization is how many of them may be of one organization. Default: half of Waiting.
+	WaitingPerOrganization int
 	// Wait is how long one of them waits. Default 10 s.
 	Wait time.Duration
 	// Log takes the pool's log and, at debug level, what children write to their standard error; nil
@@ -50,6 +55,7 @@ func (o Options) withDefaults() (Options, error) {
 		{"Idle", &o.Idle, defaultIdle},
 		{"Paused", &o.Paused, defaultPaused},
 		{"Waiting", &o.Waiting, defaultWaiting},
+		{"WaitingPerOrganization", &o.WaitingPerOrganization, 0},
 	} {
 		if *f.value < 0 {
 			errs = append(errs, fmt.Errorf("%s is %d, less than 0", f.name, *f.value))
@@ -59,11 +65,23 @@ func (o Options) withDefaults() (Options, error) {
 		}
 	}
 	o.Idle = min(o.Idle, o.Processes)
-	if o.Wait < 0 {
-		errs = append(errs, fmt.Errorf("Wait is %v, less than 0", o.Wait))
+	if o.WaitingPerOrganization == 0 {
+		o.WaitingPerOrganization = max(1, o.Waiting/2)
 	}
-	if o.Wait == 0 {
-		o.Wait = defaultWait
+	for _, f := range []struct {
+		name  string
+		value *time.Duration
+		def   time.Duration
+	}{
+		{"Wait", &o.Wait, defaultWait},
+		{"Linger", &o.Linger, defaultLinger},
+	} {
+		if *f.value < 0 {
+			errs = append(errs, fmt.Errorf("%s is %v, less than 0", f.name, *f.value))
+		}
+		if *f.value == 0 {
+			*f.value = f.def
+		}
 	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)

@@ -34,8 +34,8 @@ type Pool struct {
 	mu sync.Mutex // guards all that follows
 	// idle are children that are ready, in the order in which they became so.
 	idle []*child
-	// waiting are callers that want a child, in the order of their coming.
-	waiting []*waiter
+	// waiting are callers that want a child.
+	waiting queue
 	// children are all processes that are not reaped.
 	children map[*child]struct{}
 	// starting, running and paused count children: those not ready yet, those whose program's clock runs,
@@ -44,10 +44,14 @@ type Pool struct {
 	closed                    bool
 	// ready is true once a child was.
 	ready bool
+	// load is how many children were needed lately.
+	load load
 }
 
 // waiter is a caller that waits for a child.
 type waiter struct {
+	// organization is on whose behalf it waits.
+	organization string
 	// child takes the child; it is closed without one when the pool closes.
 	child chan *child
 	// failed takes the error of a child that did not start.
@@ -73,10 +77,9 @@ func (p *Pool) Close() error {
 	if !p.closed {
 		p.closed = true
 		close(p.closing)
-		for _, w := range p.waiting {
+		for w := p.waiting.pop(); w != nil; w = p.waiting.pop() {
 			close(w.child)
 		}
-		p.waiting = nil
 		for c := range p.children {
 			c.kill()
 		}
@@ -92,28 +95,40 @@ func (p *Pool) isClosed() bool {
 	return p.closed
 }
 
-// acquire returns a child for one program.
-func (p *Pool) acquire(ctx context.Context) (*child, error) {
+// acquire returns a child for one program of an organization.
+func (p *Pool) acquire(ctx context.Context, organization string) (*child, error) {
 	p.mu.Lock()
 	if p.closed {
 		p.mu.Unlock()
 		return nil, ErrClosed
 	}
-	if len(p.idle) > 0 && len(p.waiting) == 0 && p.running < p.o.Processes {
+	if len(p.idle) > 0 && p.waiting.length == 0 && p.running < p.o.Processes {
 		c := p.takeIdleLocked()
 		p.mu.Unlock()
 		p.poke()
 		return c, nil
 	}
-	if len(p.waiting) >= p.o.Waiting {
+	if err := p.roomLocked(organization); err != nil {
 		p.mu.Unlock()
-		return nil, fmt.Errorf("%w: %d programs wait for a process", ErrBusy, p.o.Waiting)
+		return nil, err
 	}
-	w := &waiter{child: make(chan *child, 1), failed: make(chan error, 1)}
-	p.waiting = append(p.waiting, w)
+	w := &waiter{organization: organization, child: make(chan *child, 1), failed: make(chan error, 1)}
+	p.waiting.push(w)
+	p.load.note(p.running + p.waiting.length)
 	p.mu.Unlock()
 	p.poke()
 	return p.await(ctx, w)
+}
+
+// roomLocked returns why one more program of an organization may not wait.
+func (p *Pool) roomLocked(organization string) error {
+	switch {
+	case p.waiting.length >= p.o.Waiting:
+		return fmt.Errorf("%w: %d programs wait for a process", ErrBusy, p.o.Waiting)
+	case p.waiting.of(organization) >= p.o.WaitingPerOrganization:
+		return fmt.Errorf("%w: %d programs of this organization wait for a process", ErrBusy, p.o.WaitingPerOrganization)
+	}
+	return nil
 }
 
 // await waits for a child, for as long as the pool allows.
@@ -135,14 +150,11 @@ func (p *Pool) await(ctx context.Context, w *waiter) (*child, error) {
 		err = fmt.Errorf("%w: no process became free within %v", ErrBusy, p.o.Wait)
 	}
 	p.mu.Lock()
-	for i, other := range p.waiting {
-		if other == w {
-			p.waiting = append(p.waiting[:i], p.waiting[i+1:]...)
-			p.mu.Unlock()
-			return nil, err
-		}
-	}
+	waited := p.waiting.remove(w)
 	p.mu.Unlock()
+	if waited {
+		return nil, err
+	}
 	// It was answered in the same moment.
 	select {
 	case c, ok := <-w.child:
@@ -201,10 +213,8 @@ func (p *Pool) resume() {
 
 // handOutLocked gives idle children to those who wait, while more programs may run.
 func (p *Pool) handOutLocked() {
-	for len(p.waiting) > 0 && len(p.idle) > 0 && p.running < p.o.Processes {
-		w := p.waiting[0]
-		p.waiting = p.waiting[1:]
-		w.child <- p.takeIdleLocked()
+	for p.waiting.length > 0 && len(p.idle) > 0 && p.running < p.o.Processes {
+		p.waiting.pop().child <- p.takeIdleLocked()
 	}
 }
 
@@ -214,6 +224,7 @@ func (p *Pool) takeIdleLocked() *child {
 	c := p.idle[0]
 	p.idle = slices.Delete(p.idle, 0, 1)
 	p.running++
+	p.load.note(p.running)
 	return c
 }
 
@@ -229,7 +240,7 @@ func (p *Pool) poke() {
 func (p *Pool) wantLocked() bool {
 	spare := len(p.idle) + p.starting
 	room := p.o.Processes - p.running
-	return !p.closed && spare < min(room, max(p.o.Idle, len(p.waiting)))
+	return !p.closed && spare < min(room, max(p.o.Idle, p.waiting.length))
 }
 
 // spawn starts children as they are wanted. It keeps its thread: the kernel kills a child when the thread
@@ -237,11 +248,15 @@ func (p *Pool) wantLocked() bool {
 func (p *Pool) spawn() {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
+	look := time.NewTicker(p.o.Linger / loadSlots)
+	defer look.Stop()
 	for {
 		select {
 		case <-p.closing:
 			return
 		case <-p.wake:
+		case <-look.C:
+			p.shrink()
 		}
 		for p.spawnOne() {
 		}
@@ -320,9 +335,8 @@ func (p *Pool) started(c *child, err error) {
 	p.ready = p.ready || first
 	_, alive := p.children[c]
 	switch {
-	case err != nil && len(p.waiting) > 0:
-		p.waiting[0].failed <- err
-		p.waiting = p.waiting[1:]
+	case err != nil && p.waiting.length > 0:
+		p.waiting.pop().failed <- err
 	case err == nil && alive:
 		p.idle = append(p.idle, c)
 		p.handOutLocked()

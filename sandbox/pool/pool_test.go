@@ -196,7 +196,7 @@ func TestQueue(t *testing.T) {
 		for waiting := 0; waiting <= i; { // until it waits
 			runtime.Gosched()
 			p.mu.Lock()
-			waiting = len(p.waiting)
+			waiting = p.waiting.length
 			p.mu.Unlock()
 		}
 	}
@@ -206,6 +206,117 @@ func TestQueue(t *testing.T) {
 	all.Wait()
 	if diff := cmp.Diff([]int{0, 1, 2, 3, 4}, order); diff != "" {
 		t.Errorf("order (-want +got):\n%s", diff)
+	}
+}
+
+// TestTurns holds that the programs of one organization, however many, delay another one's by one program.
+func TestTurns(t *testing.T) {
+	t.Parallel()
+	o := testOptions(t)
+	o.Processes, o.Wait = 1, time.Minute
+	p := newPool(t, o)
+	first, err := p.Start(t.Context(), testProgram("return tools.a()"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var order []string
+	var mu sync.Mutex
+	var all sync.WaitGroup
+	for i, organization := range []string{"busy", "busy", "busy", "busy", "other"} {
+		all.Go(func() {
+			program := testProgram("return 1")
+			program.Organization = organization
+			x, err := p.Start(t.Context(), program)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			mu.Lock()
+			order = append(order, organization)
+			mu.Unlock()
+			if _, err := x.Run(t.Context(), nil); err != nil {
+				t.Error(err)
+			}
+		})
+		for waiting := 0; waiting <= i; { // until it waits
+			runtime.Gosched()
+			p.mu.Lock()
+			waiting = p.waiting.length
+			p.mu.Unlock()
+		}
+	}
+	if _, err := first.Run(t.Context(), func(c *frame.Call) error { first.Settle(c.CallID, false, nil); return nil }); err != nil {
+		t.Fatal(err)
+	}
+	all.Wait()
+	if diff := cmp.Diff([]string{"busy", "other", "busy", "busy", "busy"}, order); diff != "" {
+		t.Errorf("order (-want +got):\n%s", diff)
+	}
+}
+
+// TestBusyOrganization holds that an organization that fills its part of the queue leaves room to the others.
+func TestBusyOrganization(t *testing.T) {
+	t.Parallel()
+	o := testOptions(t)
+	o.Waiting, o.WaitingPerOrganization = 3, 2
+	p := &Pool{}
+	var err error
+	if p.o, err = o.withDefaults(); err != nil {
+		t.Fatal(err)
+	}
+	for _, tc := range []struct{ organization, want string }{
+		{"a", ""},
+		{"a", ""},
+		{"a", "the sandbox is busy: 2 programs of this organization wait for a process"},
+		{"b", ""},
+		{"b", "the sandbox is busy: 3 programs wait for a process"},
+	} {
+		p.mu.Lock()
+		err := p.roomLocked(tc.organization)
+		if err == nil {
+			p.waiting.push(&waiter{organization: tc.organization})
+		}
+		p.mu.Unlock()
+		if got := fmt.Sprint(err); err != nil && got != tc.want || err == nil && tc.want != "" {
+			t.Errorf("%s: got %v, want %q", tc.organization, err, tc.want)
+		}
+	}
+}
+
+// TestShrink holds that children stay warm that the last half minute needed, and no others.
+func TestShrink(t *testing.T) {
+	t.Parallel()
+	o := testOptions(t)
+	o.Idle, o.Linger = 1, time.Hour // the ticker does not tick, shrink is called
+	p := newPool(t, o)
+	var running []*Execution
+	for range o.Processes {
+		x, err := p.Start(t.Context(), testProgram("return tools.a()"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		running = append(running, x)
+	}
+	for _, x := range running {
+		if _, err := x.Run(t.Context(), func(c *frame.Call) error { x.Settle(c.CallID, false, nil); return nil }); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for slot := range loadSlots + 2 {
+		p.shrink()
+		p.mu.Lock()
+		idle, children := len(p.idle), len(p.children)
+		p.mu.Unlock()
+		want := o.Processes
+		if slot > loadSlots {
+			want = o.Idle
+		}
+		if idle != want || children < want {
+			t.Errorf("look %d: %d of %d children are idle, want %d", slot, idle, children, want)
+		}
+	}
+	if got := outcome(execute(t.Context(), p, testProgram("return 1"))); got != "1" {
+		t.Errorf("afterwards: %s", got)
 	}
 }
 
@@ -247,6 +358,31 @@ func TestIdleChildKilled(t *testing.T) {
 	for range 3 {
 		if got := outcome(execute(t.Context(), p, testProgram("return 1"))); got != "1" {
 			t.Error(got)
+		}
+	}
+}
+
+// TestKilled holds that a child that is killed while it runs a program is an outcome with its reason, and that its place
+// is filled again.
+func TestKilled(t *testing.T) {
+	t.Parallel()
+	o := testOptions(t)
+	o.Processes = 1
+	p := newPool(t, o)
+	for range 3 {
+		x, err := p.Start(t.Context(), testProgram("console.log('here'); await tools.a(); return 1"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		d, err := x.Run(t.Context(), func(*frame.Call) error { return x.child.cmd.Process.Signal(syscall.SIGKILL) })
+		want := "CRASHED: the program's process was killed from outside, perhaps because the machine is short of memory"
+		if got := outcome(d, err); got != want {
+			t.Errorf("got  %s\nwant %s", got, want)
+		} else if diff := cmp.Diff([]string{"here"}, d.Logs); diff != "" {
+			t.Errorf("logs (-want +got):\n%s", diff)
+		}
+		if got := outcome(execute(t.Context(), p, testProgram("return 1"))); got != "1" {
+			t.Errorf("afterwards: %s", got)
 		}
 	}
 }
@@ -312,8 +448,8 @@ func TestChildDoesNotStart(t *testing.T) {
 
 func TestOptions(t *testing.T) {
 	t.Parallel()
-	_, err := New(Options{Processes: -1, Waiting: -2, Wait: -1})
-	want := "pool options: Command is empty\nProcesses is -1, less than 0\nWaiting is -2, less than 0\nWait is -1ns, less than 0"
+	_, err := New(Options{Processes: -1, Waiting: -2, Wait: -1, Linger: -time.Second})
+	want := "pool options: Command is empty\nProcesses is -1, less than 0\nWaiting is -2, less than 0\nWait is -1ns, less than 0\nLinger is -1s, less than 0"
 	if err == nil || err.Error() != want {
 		t.Errorf("got  %v\nwant %s", err, want)
 	}
@@ -361,7 +497,8 @@ func TestVerdict(t *testing.T) {
 		{"memory", death{stderr: "fatal error: runtime: out of memory"}, "EXCEEDED_MEMORY: memory limit of 64 MiB exceeded"},
 		{"memory of the collector", death{stderr: "SIGSEGV: segmentation violation\nPC=0x1 m=3"}, "EXCEEDED_MEMORY: memory limit of 64 MiB exceeded"},
 		{"kernel's CPU limit", death{stderr: "SIGXCPU: cpu limit exceeded"}, "EXCEEDED_CPU: CPU limit of 2s exceeded"},
-		{"killed by the kernel", death{signal: syscall.SIGKILL}, "EXCEEDED_MEMORY: memory limit of 64 MiB exceeded"},
+		{"killed with more memory than its limit", death{signal: syscall.SIGKILL, peakBytes: 65 << 20}, "EXCEEDED_MEMORY: memory limit of 64 MiB exceeded"},
+		{"killed from outside", death{signal: syscall.SIGKILL}, "CRASHED: the program's process was killed from outside, perhaps because the machine is short of memory"},
 		{"killed after all its CPU", death{signal: syscall.SIGKILL, cpu: 3 * time.Second}, "EXCEEDED_CPU: CPU limit of 2s exceeded"},
 		{"another fault", death{stderr: "panic: something"}, "CRASHED: the program's process ended unexpectedly"},
 	} {

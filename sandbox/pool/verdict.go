@@ -33,6 +33,8 @@ type death struct {
 	stderr string
 	// cpu is the processor time of its last program.
 	cpu time.Duration
+	// peakBytes is the most memory that the process had resident.
+	peakBytes uint64
 }
 
 // finish completes x.done from what the child said, or else from what is left of it.
@@ -48,6 +50,7 @@ func (x *Execution) finish(done *frame.Done, why cause) {
 			if w, ok := s.Sys().(syscall.WaitStatus); ok && w.Signaled() {
 				d.signal = w.Signal()
 			}
+			d.peakBytes = peakBytes(s)
 		}
 		x.done.Outcome, x.done.Error = verdict(d, x.program)
 		x.done.Cpu = durationpb.New(d.cpu)
@@ -90,12 +93,14 @@ func verdict(d death, p Program) (sandboxpb.Outcome, string) {
 		has("failed to create new OS thread"), has("pthread_create failed"),
 		strings.HasPrefix(d.stderr, "SIGSEGV: segmentation violation\nPC="):
 		return memory()
-	// The kernel's killer of processes when the machine, or the container, runs out of memory.
-	case d.signal == syscall.SIGKILL:
-		if d.cpu > p.Limits.CPU {
-			return sandboxpb.Outcome_OUTCOME_EXCEEDED_CPU, fmt.Sprintf("CPU limit of %v exceeded", p.Limits.CPU)
-		}
+	case d.signal == syscall.SIGKILL && d.cpu > p.Limits.CPU:
+		return sandboxpb.Outcome_OUTCOME_EXCEEDED_CPU, fmt.Sprintf("CPU limit of %v exceeded", p.Limits.CPU)
+	case d.signal == syscall.SIGKILL && d.peakBytes > p.Limits.MemoryBytes:
 		return memory()
+	// The kernel's killer of processes when the machine, or the container, runs out of memory; or a person.
+	case d.signal == syscall.SIGKILL:
+		return sandboxpb.Outcome_OUTCOME_CRASHED,
+			"the program's process was killed from outside, perhaps because the machine is short of memory"
 	default:
 		return sandboxpb.Outcome_OUTCOME_CRASHED, "the program's process ended unexpectedly"
 	}
