@@ -37,11 +37,14 @@ func onlyDeclared(next mcp.MethodHandler) mcp.MethodHandler {
 }
 
 // negotiate decides how a call that stands alone asks for approval: by an input-required result if its client can show
-// forms, unless the model is to ask.
+// forms, unless the model is to ask, or a page.
 func (c *caller) negotiate(req *mcp.CallToolRequest) error {
 	forms := showsForms(req.ClientCapabilities())
 	if c.mode == props.ElicitationBrowser {
-		return &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: noBrowserMode}
+		if c.approvals == "" {
+			return &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: noApprovalPage}
+		}
+		return nil
 	}
 	if c.mode != props.ElicitationNative {
 		c.asks = forms && c.mode == ""

@@ -136,7 +136,7 @@ func (r *run) approve(ctx context.Context, t *tool, arguments []byte, policy *pr
 	}
 	p := pause{Tool: t.Path, Arguments: arguments}
 	if policy != nil {
-		p.PolicyID, p.Pattern = policy.ID, policy.Pattern
+		p.PolicyID, p.Pattern, p.Owner = policy.ID, policy.Pattern, policy.Owner
 	}
 	if err := r.setClock(true); err != nil {
 		return err

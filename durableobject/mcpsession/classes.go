@@ -56,8 +56,8 @@ func (o Options) withDefaults() Options {
 // environment is what all instances of the classes share. It does not change once made.
 type environment struct {
 	Options
-	// model and native serve sessions by elicitation mode.
-	model, native *mcp.Server
+	// model, native and browser serve sessions by elicitation mode.
+	model, native, browser *mcp.Server
 	// stateless serves requests that stand alone.
 	stateless http.Handler
 	// versions tells the SDK which protocol version a request has.
@@ -72,10 +72,17 @@ func newEnvironment(o Options) *environment {
 	env := &environment{Options: o.withDefaults(), versions: newVersions(), catalog: newCatalog()}
 	env.model = env.newServer(props.ElicitationModel)
 	env.native = env.newServer(props.ElicitationNative)
-	alone := env.newServer(props.ElicitationModel)
+	env.browser = env.newServer(props.ElicitationBrowser)
+	alone, aloneOnPage := env.newServer(props.ElicitationModel), env.newServer(props.ElicitationBrowser)
 	alone.AddReceivingMiddleware(onlyDeclared)
+	aloneOnPage.AddReceivingMiddleware(onlyDeclared)
 	env.stateless = mcp.NewStreamableHTTPHandler(
-		func(*http.Request) *mcp.Server { return alone },
+		func(r *http.Request) *mcp.Server {
+			if r.Header.Get(props.HeaderElicitationMode) == props.ElicitationBrowser {
+				return aloneOnPage
+			}
+			return alone
+		},
 		&mcp.StreamableHTTPOptions{
 			Stateless: true, PropagateRequestCancellation: true, DisableLocalhostProtection: true,
 			MaxRequestBodyBytes: maxBodyBytes,
@@ -86,8 +93,11 @@ func newEnvironment(o Options) *environment {
 
 // server returns the MCP server for sessions of an elicitation mode.
 func (env *environment) server(mode string) *mcp.Server {
-	if mode == props.ElicitationNative {
+	switch mode {
+	case props.ElicitationNative:
 		return env.native
+	case props.ElicitationBrowser:
+		return env.browser
 	}
 	return env.model
 }
@@ -114,7 +124,11 @@ func (env *environment) classes() []durableobject.Class {
 			Methods: map[string]durableobject.Method{
 				methodExecute: durableobject.Func((*Execution).execute),
 				methodResume:  durableobject.Func((*Execution).resume),
+				methodAwait:   durableobject.Func((*Execution).await),
 				methodExpire:  durableobject.Func((*Execution).expire),
+
+				props.MethodExecutionPause:  durableobject.Func((*Execution).pending),
+				props.MethodExecutionAnswer: durableobject.Func((*Execution).answer),
 			},
 		},
 		{

@@ -23,10 +23,12 @@ type Execution struct {
 	run *run
 	// large is the reply of a settled execution whose outcome is too large to be stored.
 	large *reply
+	// answered is closed, and made anew, when a pause is answered or expires.
+	answered chan struct{}
 }
 
 func newExecution(ctx context.Context, env *environment, s *durableobject.State) (*Execution, error) {
-	e := &Execution{env: env, state: s}
+	e := &Execution{env: env, state: s, answered: make(chan struct{})}
 	j, ok, err := durableobject.Get[journal](ctx, s.Storage(), journalKey)
 	if err != nil {
 		return nil, err
@@ -51,7 +53,7 @@ func (e *Execution) execute(ctx context.Context, in executeRequest) (reply, erro
 		return reply{}, durableobject.Exception("Error", "the execution was started already")
 	}
 	e.run = newRun(ctx, e, id, owner)
-	e.run.code = in.Code
+	e.run.code, e.run.asker = in.Code, in.Asker
 	next := e.run.next
 	e.state.WaitUntil(e.run.main)
 	return e.wait(ctx, next)
@@ -76,48 +78,59 @@ func (e *Execution) wait(ctx context.Context, f *future) (reply, error) {
 // resume answers a pause and returns at the next pause or the end of the program. It may be resent: whatever a resume
 // of the same pause came to is returned again.
 func (e *Execution) resume(ctx context.Context, in resumeRequest) (reply, error) {
+	next, r, err := e.take(ctx, in)
+	if err != nil || next == nil {
+		return r, err
+	}
+	joined := r.Joined
+	r, err = e.wait(ctx, next)
+	r.Joined = joined
+	return r, err
+}
+
+// take does what a resume asks for. It returns the reply, or where the reply will come.
+func (e *Execution) take(ctx context.Context, in resumeRequest) (*future, reply, error) {
 	who, err := props.DecodeIdentity(e.state.Props(ctx))
 	if err != nil {
-		return reply{}, err
+		return nil, reply{}, err
 	}
 	id, err := parseExecutionID(in.ID)
 	if err != nil {
-		return reply{Status: statusNotFound}, nil
+		return nil, reply{Status: statusNotFound}, nil
 	}
 	switch decideResume(e.journal, id.Pause(), who.AccountID, who.OrganizationID, e.run != nil) {
 	case resumeForbidden:
-		return reply{Status: statusForbidden}, nil
+		return nil, reply{Status: statusForbidden}, nil
 	case resumeDecides:
-		if in.Action == "" {
-			return reply{Status: statusWaiting, Pause: e.journal.Pause, Replayed: true}, nil
+		if in.Action == "" || onlyOnPage(e.journal.Pause, in) {
+			return nil, reply{Status: statusWaiting, Pause: e.journal.Pause, Replayed: true}, nil
 		}
+		e.noteAnswer(in)
 		e.journal.Phase = phaseRunning
 		next := e.run.next
 		e.run.decided <- decision{action: in.Action, content: in.Content}
-		return e.wait(ctx, next)
+		return next, reply{}, nil
 	case resumeJoins:
-		r, err := e.wait(ctx, e.run.next)
-		r.Joined = true
-		return r, err
+		return e.run.next, reply{Joined: true}, nil
 	case resumeReplaysPause:
-		return reply{Status: statusWaiting, Pause: e.journal.Pause, Replayed: true}, nil
+		return nil, reply{Status: statusWaiting, Pause: e.journal.Pause, Replayed: true}, nil
 	case resumeReplaysOutcome:
 		r := e.journal.Outcome.reply()
 		r.Replayed = true
-		return r, nil
+		return nil, r, nil
 	case resumeSettled:
 		if e.large != nil && id.Pause() == e.journal.Pauses {
 			r := *e.large
 			r.Replayed = true
-			return r, nil
+			return nil, r, nil
 		}
-		return reply{Status: statusAlreadySettled}, nil
+		return nil, reply{Status: statusAlreadySettled}, nil
 	case resumeExpired:
-		return reply{Status: statusExpired}, nil
+		return nil, reply{Status: statusExpired}, nil
 	case resumeLost:
-		return reply{Status: statusExpired}, e.end(ctx, phaseExpired, nil)
+		return nil, reply{Status: statusExpired}, e.end(ctx, phaseExpired, nil)
 	}
-	return reply{Status: statusNotFound}, nil
+	return nil, reply{Status: statusNotFound}, nil
 }
 
 // expire ends the execution if the pause is pending.
@@ -142,6 +155,7 @@ func (e *Execution) expirePause(ctx context.Context) error {
 	if err := e.end(ctx, phaseExpired, nil); err != nil {
 		return err
 	}
+	e.announce()
 	if e.run != nil {
 		e.run.stop(errExpired)
 		e.run.next.resolve(reply{Status: statusExpired})
@@ -159,10 +173,11 @@ func (e *Execution) pauseAt(ctx context.Context, r *run, p pause) (<-chan decisi
 	if n > maxPauses {
 		return nil, errTooManyPauses
 	}
-	p.ID = r.id.At(n).String()
+	r.asker.sign(&p, r.id.At(n))
 	p.Deadline = e.state.Clock().Now().Add(e.env.ApprovalWindow).UTC().Truncate(time.Millisecond)
 	j := &journal{
 		Phase: phasePaused, AccountID: r.owner.AccountID, OrganizationID: r.owner.OrganizationID, Pauses: n, Pause: &p,
+		Asker: r.asker,
 	}
 	if err := e.write(ctx, j, p.Deadline); err != nil {
 		return nil, err

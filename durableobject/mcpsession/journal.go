@@ -39,6 +39,8 @@ type journal struct {
 	Pauses uint64 `json:"pauses"`
 	// Pause is the last pause.
 	Pause *pause `json:"pause"`
+	// Asker says who asks for approvals.
+	Asker asker `json:"asker"`
 	// Outcome is how the program ended, while it is kept.
 	Outcome *outcome `json:"outcome"`
 	// EndedAt is when it settled or expired.

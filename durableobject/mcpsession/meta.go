@@ -28,8 +28,10 @@ type sessionMeta struct {
 	OrganizationID string `json:"organizationId"`
 	// OrganizationName is the organization's display name at initialize.
 	OrganizationName string `json:"organizationName"`
-	// Mode is how a paused call asks for approval: ElicitationModel or ElicitationNative.
+	// Mode is how a paused call asks for approval: one of the Elicitation values.
 	Mode string `json:"mode"`
+	// Approvals is where pauses are answered with ElicitationBrowser: see HeaderApprovals.
+	Approvals string `json:"approvals,omitempty"`
 	// Resource is the MCP endpoint as the client addressed it.
 	Resource string `json:"resource"`
 	// Initialize are the parameters of initialize, as JSON.
@@ -62,14 +64,16 @@ func newMeta(who props.Identity, r *http.Request, in *inspected, now time.Time) 
 			return nil, badInitialize("elicitation_mode=native needs a client with the elicitation capability for forms")
 		}
 	case props.ElicitationBrowser:
-		return nil, badInitialize(noBrowserMode)
+		if m.Approvals = r.Header.Get(props.HeaderApprovals); m.Approvals == "" {
+			return nil, badInitialize(noApprovalPage)
+		}
 	default:
 		return nil, badInitialize("elicitation_mode must be model, native or browser")
 	}
 	return m, nil
 }
 
-const noBrowserMode = "elicitation_mode=browser is not available yet; use model or native"
+const noApprovalPage = "elicitation_mode=browser needs a worker with an approval page; use model or native"
 
 func badInitialize(what string) error {
 	return &props.HTTPError{

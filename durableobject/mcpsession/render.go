@@ -21,7 +21,7 @@ func render(id string, r reply, now time.Time) *mcp.CallToolResult {
 	case statusCompleted, statusError:
 		return renderOutcome(r.Outcome)
 	case statusWaiting:
-		return renderPause(r.Pause, now)
+		return renderPause(id, r.Pause, now)
 	}
 	return renderRefusal(id, r.Status)
 }
@@ -95,28 +95,39 @@ func preview(text string) string {
 	return fmt.Sprintf("%s\n… (cut after %d of %d characters)", text[:end], maxPreview, total)
 }
 
-// renderPause says what the program waits for and how to answer.
-func renderPause(p *pause, now time.Time) *mcp.CallToolResult {
+// renderPause says what the program waits for and how to answer. id is the execution that the client asked for: the
+// pause itself where it was asked for already.
+func renderPause(id string, p *pause, now time.Time) *mcp.CallToolResult {
 	left := p.Deadline.Sub(now).Round(time.Second)
 	var b strings.Builder
-	fmt.Fprintf(&b, "Execution paused: %s needs approval before it is called.\n\n", p.Tool)
+	if p.ApprovalURL != "" && id == p.ID {
+		fmt.Fprintf(&b, "Execution paused: still waiting for the user to approve %s on the page.\n\n", p.Tool)
+	} else {
+		fmt.Fprintf(&b, "Execution paused: %s needs approval before it is called.\n\n", p.Tool)
+	}
 	if p.Pattern != "" {
 		fmt.Fprintf(&b, "Policy: %s\n", p.Pattern)
 	}
 	fmt.Fprintf(&b, "Arguments: %s\n", preview(valueText(argumentsOrEmpty(p.Arguments))))
-	fmt.Fprintf(&b, "executionId: %s\n\n", p.ID)
-	fmt.Fprintf(&b, "Show the user the call and its arguments and ask whether it may go on. Then call the resume tool "+
-		"with this executionId and the action \"accept\", \"decline\" or \"cancel\". Do not accept without asking.\n"+
-		"The answer must come within %v, by %s.", left, p.Deadline.Format(time.RFC3339))
-	return &mcp.CallToolResult{
-		Content: []mcp.Content{&mcp.TextContent{Text: b.String()}},
-		StructuredContent: map[string]any{
-			"status": statusWaiting, "executionId": p.ID, "deadline": p.Deadline.Format(time.RFC3339Nano),
-			"interaction": map[string]any{
-				"kind": "approval", "tool": p.Tool, "arguments": json.RawMessage(argumentsOrEmpty(p.Arguments)),
-				"policy": map[string]any{"id": p.PolicyID, "pattern": p.Pattern},
-			},
+	fmt.Fprintf(&b, "executionId: %s\n", p.ID)
+	structured := map[string]any{
+		"status": statusWaiting, "executionId": p.ID, "deadline": p.Deadline.Format(time.RFC3339Nano),
+		"interaction": map[string]any{
+			"kind": "approval", "tool": p.Tool, "arguments": json.RawMessage(argumentsOrEmpty(p.Arguments)),
+			"policy": map[string]any{"id": p.PolicyID, "pattern": p.Pattern},
 		},
+	}
+	if p.ApprovalURL != "" {
+		structured["approvalUrl"] = p.ApprovalURL
+		fmt.Fprintf(&b, "approvalUrl: %s\n\nGive the user this address: the page there shows the call and lets them approve "+
+			"or decline it. Then call the resume tool with this executionId: it waits for their answer.\n", p.ApprovalURL)
+	} else {
+		b.WriteString("\nShow the user the call and its arguments and ask whether it may go on. Then call the resume tool " +
+			"with this executionId and the action \"accept\", \"decline\" or \"cancel\". Do not accept without asking.\n")
+	}
+	fmt.Fprintf(&b, "The answer must come within %v, by %s.", left, p.Deadline.Format(time.RFC3339))
+	return &mcp.CallToolResult{
+		Content: []mcp.Content{&mcp.TextContent{Text: b.String()}}, StructuredContent: structured,
 	}
 }
 

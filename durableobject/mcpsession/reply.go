@@ -19,6 +19,9 @@ const (
 	methodExecute = "execute"
 	// methodResume takes resumeRequest and returns reply likewise.
 	methodResume = "resume"
+	// methodAwait takes awaitRequest and returns reply: that of a resume once the pause is answered on its page, or the
+	// pause when it still is pending after pageWait.
+	methodAwait = "await"
 	// methodExpire takes expireRequest and returns whether the pause was pending; it ends the execution then.
 	methodExpire = "expire"
 )
@@ -29,6 +32,16 @@ type executeRequest struct {
 	ID string `json:"id"`
 	// Code is the program.
 	Code string `json:"code"`
+	// Asker says who will ask for approvals.
+	Asker asker `json:"asker"`
+}
+
+// asker says for whom an execution asks for approvals, and where. It is kept with the execution.
+type asker struct {
+	// Client is the MCP client that started it, as it calls itself; empty if it does not.
+	Client string `json:"client,omitempty"`
+	// Approvals is the address of the approval page but for the id of the pause. Empty: the client asks.
+	Approvals string `json:"approvals,omitempty"`
 }
 
 // resumeRequest answers a pause.
@@ -39,6 +52,14 @@ type resumeRequest struct {
 	Action string `json:"action"`
 	// Content is what a person filled in, as a JSON object; empty when there is none.
 	Content []byte `json:"content"`
+	// byPage is set where the approval page answers. It does not come over the wire.
+	byPage bool
+}
+
+// awaitRequest waits for the answer to a pause.
+type awaitRequest struct {
+	// ID names the pause.
+	ID string `json:"id"`
 }
 
 // expireRequest ends a pause that nobody can answer any more.
@@ -102,8 +123,18 @@ type pause struct {
 	// PolicyID and Pattern name the policy that asks for the approval.
 	PolicyID string `json:"policyId"`
 	Pattern  string `json:"pattern"`
+	// Owner is whose policy that is: OwnerOrganization or OwnerUser.
+	Owner string `json:"owner,omitempty"`
+	// Client is the MCP client for which the program runs; empty if it is not known.
+	Client string `json:"client,omitempty"`
+	// ApprovalURL is the page on which a person answers. With it only an answer given there accepts; without it the
+	// client's does.
+	ApprovalURL string `json:"approvalUrl,omitempty"`
 	// Deadline is when the execution expires.
 	Deadline time.Time `json:"deadline"`
+	// Answer is the action that answered it, and ByPage whether that was given on the page; empty while it is pending.
+	Answer string `json:"answer,omitempty"`
+	ByPage bool   `json:"byPage,omitempty"`
 }
 
 // failed returns an outcome that is an error with a message.

@@ -71,6 +71,7 @@ type run struct {
 	id    executionID
 	owner props.Identity
 	code  string
+	asker asker
 	// traceparent and tracestate are those of the call that started it.
 	traceparent, tracestate string
 	// life ends with a cause when the program must not go on. It carries no values.

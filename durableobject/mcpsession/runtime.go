@@ -21,6 +21,8 @@ type caller struct {
 	owner props.Identity
 	// mode is the elicitation mode; empty if a request that stands alone names none.
 	mode string
+	// approvals is where pauses are answered with ElicitationBrowser: see HeaderApprovals.
+	approvals string
 	// asks is set where a pause is put to the client of a request that stands alone.
 	asks bool
 	// rt is the session's runtime; nil for a request that stands alone.

@@ -146,7 +146,10 @@ func (s *Session) use(ctx context.Context, who props.Identity, w http.ResponseWr
 
 // standAlone handles a request without a session. It reads and writes no storage.
 func (s *Session) standAlone(ctx context.Context, who props.Identity, w http.ResponseWriter, r *http.Request) error {
-	c := &caller{env: s.env, state: s.state, owner: who, mode: r.Header.Get(props.HeaderElicitationMode)}
+	c := &caller{
+		env: s.env, state: s.state, owner: who,
+		mode: r.Header.Get(props.HeaderElicitationMode), approvals: r.Header.Get(props.HeaderApprovals),
+	}
 	return s.state.Await(ctx, func(ctx context.Context) error {
 		return s.env.backlog.carry(ctx, w, flushDelay, func(ctx context.Context, out *outlet) error {
 			ctx = context.WithValue(ctx, callerKey{}, c)
@@ -230,7 +233,7 @@ func (s *Session) restore(ctx context.Context) (*runtime, error) {
 }
 
 func (s *Session) caller(m *sessionMeta) caller {
-	return caller{env: s.env, state: s.state, owner: m.identity(), mode: m.Mode}
+	return caller{env: s.env, state: s.state, owner: m.identity(), mode: m.Mode, approvals: m.Approvals}
 }
 
 // delete ends the session for good. Its id is never valid again.

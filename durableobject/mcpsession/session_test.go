@@ -126,7 +126,7 @@ func TestRefusals(t *testing.T) {
 			{"not JSON-RPC", http.MethodPost, owner, id, `{"a":1}`, 400, `"code":-32`},
 			{"empty batch", http.MethodPost, owner, id, `[]`, 400, `"code":-32`},
 			{"another verb", http.MethodPut, owner, id, list, 405, `"code":-32001`},
-			{"browser", http.MethodPost, browser, "", initializeBody, 400, `not available yet`},
+			{"browser", http.MethodPost, browser, "", initializeBody, 400, `approval page`},
 			{"native without the capability", http.MethodPost, native, "", initializeBody, 400, `capability`},
 			{"unknown mode", http.MethodPost, nonsense, "", initializeBody, 400, `elicitation_mode must be`},
 		} {

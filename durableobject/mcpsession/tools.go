@@ -46,10 +46,15 @@ If a tool needs approval the result says "Execution paused" with an executionId:
 const (
 	pausedByModel  = `ask the user, then call the resume tool with it.`
 	pausedByClient = `the client asks the user, and the program goes on by itself.`
+	pausedByPage   = `give the user its approvalUrl, then call the resume tool, which waits for their answer.`
 )
 
 const resumeDescription = `Answer an execution that is paused for approval, after asking the user, and return what ` +
 	`the program comes to next: its result, or the next pause. Sending the same answer again is safe.`
+
+const awaitDescription = `Wait for the user's answer to an execution that is paused for approval, and return what the ` +
+	`program comes to next: its result, or the next pause. The user answers on the page at approvalUrl; nobody else can ` +
+	`approve. If the answer has not come after a while the result says so: call again. Sending the same call again is safe.`
 
 type executeInput struct {
 	Code string `json:"code"`
@@ -68,8 +73,11 @@ func (env *environment) newServer(mode string) *mcp.Server {
 		Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{}},
 	})
 	paused := pausedByModel
-	if mode == props.ElicitationNative {
+	switch mode {
+	case props.ElicitationNative:
 		paused = pausedByClient
+	case props.ElicitationBrowser:
+		paused = pausedByPage
 	}
 	addTool(env, server, &mcp.Tool{
 		Name: "execute", Title: "Run a program", Description: executeDescription + paused,
@@ -78,7 +86,11 @@ func (env *environment) newServer(mode string) *mcp.Server {
 			Description: "The program: the body of an async function.",
 		}}, "code"),
 	}, executeTool)
-	if mode == props.ElicitationNative {
+	switch mode {
+	case props.ElicitationNative:
+		return server
+	case props.ElicitationBrowser:
+		addTool(env, server, awaitTool(), resumeTool)
 		return server
 	}
 	addTool(env, server, &mcp.Tool{
@@ -96,6 +108,20 @@ func (env *environment) newServer(mode string) *mcp.Server {
 		}, "executionId", "action"),
 	}, resumeTool)
 	return server
+}
+
+// awaitTool is the resume tool where a page approves.
+func awaitTool() *mcp.Tool {
+	return &mcp.Tool{
+		Name: "resume", Title: "Wait for an approval", Description: awaitDescription,
+		InputSchema: object(map[string]*jsonschema.Schema{
+			"executionId": {Type: "string", Description: "The executionId of the pause."},
+			"action": {
+				Type: "string", Enum: []any{actionDecline, actionCancel},
+				Description: "Leave it out to wait. decline and cancel withdraw the call: it throws in the program.",
+			},
+		}, "executionId"),
+	}
 }
 
 // serverTool is what a tool of the server does for a caller.
@@ -178,7 +204,10 @@ func executeTool(
 		span.End(err)
 		return renderOutcome(failed(err.Error())), nil
 	}
-	start := executeRequest{ID: id.String(), Code: in.Code}
+	start := executeRequest{ID: id.String(), Code: in.Code, Asker: asker{Client: clientName(req)}}
+	if c.mode == props.ElicitationBrowser {
+		start.Asker.Approvals = c.approvals
+	}
 	r, err := durableobject.Call[reply](ctx, c.execution(id), methodExecute, start)
 	if err == nil && r.Status == statusWaiting && c.rt != nil && c.mode == props.ElicitationNative {
 		r, err = c.elicit(ctx, req.Session, r)
@@ -218,8 +247,14 @@ func (c *caller) execution(id executionID) *durableobject.Stub {
 }
 
 func (c *caller) resume(ctx context.Context, id executionID, action string, content []byte) (reply, error) {
-	r, err := durableobject.Call[reply](ctx, c.execution(id), methodResume,
-		resumeRequest{ID: id.String(), Action: action, Content: content})
+	var r reply
+	var err error
+	if c.mode == props.ElicitationBrowser && action == "" {
+		r, err = durableobject.Call[reply](ctx, c.execution(id), methodAwait, awaitRequest{ID: id.String()})
+	} else {
+		r, err = durableobject.Call[reply](ctx, c.execution(id), methodResume,
+			resumeRequest{ID: id.String(), Action: action, Content: content})
+	}
 	if err == nil && c.rt != nil && r.Status != statusForbidden && r.Status != statusNotFound {
 		c.rt.noteAnswered(id)
 	}
@@ -255,7 +290,7 @@ func (c *caller) finish(span telemetry.Span, id string, r reply, err error) (*mc
 	}
 	span.SetString(telemetry.AttrOutcome, r.Status)
 	span.End(nil)
-	if r.Status == statusWaiting && c.asks {
+	if r.Status == statusWaiting && c.asks && r.Pause.ApprovalURL == "" {
 		return inputRequired(r.Pause), nil
 	}
 	return render(id, r, c.state.Clock().Now()), nil

@@ -236,6 +236,8 @@ type user struct {
 	id props.Identity
 	// mode is the elicitation mode of the endpoint that it uses.
 	mode string
+	// approvals is the worker's approval page, if it has one.
+	approvals string
 	// intent, if set, is sent instead of what the request asks for.
 	intent string
 	// vanishes has DELETE never arrive: unlike the SDK's client for TypeScript, the one for Go sends it when closed.
@@ -268,6 +270,9 @@ func (u *user) RoundTrip(r *http.Request) (*http.Response, error) {
 	r = r.Clone(r.Context())
 	r.Header.Set(props.HeaderIntent, intent)
 	r.Header.Set(props.HeaderElicitationMode, u.mode)
+	if u.approvals != "" {
+		r.Header.Set(props.HeaderApprovals, u.approvals)
+	}
 	resp, err := sessions.Get(id).WithProps(u.id.Encode()).Fetch(r.Context(), r)
 	if err == nil && intent == props.IntentCreate && resp.StatusCode == http.StatusOK {
 		if got := resp.Header.Get(props.HeaderSessionID); got != id.String() {
