@@ -1,6 +1,8 @@
 package sandbox
 
 import (
+	"crypto/rand"
+	"math"
 	"time"
 
 	"google.golang.org/grpc/codes"
@@ -34,6 +36,10 @@ const (
 	defaultResultBytes = 4 << 20
 	maxResultBytes     = 8 << 20
 
+	// seedBytes is the length of a seed, maxTaken the most results that a program is led through.
+	seedBytes = 32
+	maxTaken  = 100_000
+
 	defaultPendingToolCalls = 64
 	maxPendingToolCalls     = 256
 )
@@ -48,8 +54,14 @@ func programOf(s *sandboxpb.Start) (pool.Program, error) {
 		return pool.Program{}, invalid("code has %d bytes, at most %d", len(s.GetCode()), maxCodeBytes)
 	case len(s.GetExecutionId()) > maxExecutionIDBytes:
 		return pool.Program{}, invalid("execution_id has %d bytes, at most %d", len(s.GetExecutionId()), maxExecutionIDBytes)
+	case len(s.GetReplay().GetTaken()) > maxTaken:
+		return pool.Program{}, invalid("replay.taken has %d entries, at most %d", len(s.GetReplay().GetTaken()), maxTaken)
 	case len(s.GetOrganization()) > maxOrganizationBytes:
 		return pool.Program{}, invalid("organization has %d bytes, at most %d", len(s.GetOrganization()), maxOrganizationBytes)
+	}
+	seed, err := seedOf(s)
+	if err != nil {
+		return pool.Program{}, err
 	}
 	l := s.GetLimits()
 	wall, err := duration("wall_clock", l.GetWallClock(), defaultWallClock, maxWallClock)
@@ -67,6 +79,9 @@ func programOf(s *sandboxpb.Start) (pool.Program, error) {
 		Code:         s.GetCode(),
 		Organization: s.GetOrganization(),
 		WallClock:    wall,
+		Seed:         seed,
+		StartedMS:    startedMS(s.GetStartedUnixMs()),
+		Replay:       replayOf(s.GetReplay()),
 		Limits: frame.Limits{
 			CPU:              cpu,
 			MemoryBytes:      size(l.GetMemoryBytes(), defaultMemoryBytes, maxMemoryBytes),
@@ -74,6 +89,38 @@ func programOf(s *sandboxpb.Start) (pool.Program, error) {
 			PendingToolCalls: size(uint64(l.GetPendingToolCalls()), defaultPendingToolCalls, maxPendingToolCalls),
 		},
 	}, nil
+}
+
+// seedOf returns the seed of a program's randomness, a new one if it comes with none.
+func seedOf(s *sandboxpb.Start) ([]byte, error) {
+	switch seed := s.GetSeed(); len(seed) {
+	case seedBytes:
+		return seed, nil
+	case 0:
+		seed = make([]byte, seedBytes)
+		_, _ = rand.Read(seed) // it never fails
+		return seed, nil
+	default:
+		return nil, invalid("seed has %d bytes, must have %d", len(seed), seedBytes)
+	}
+}
+
+func startedMS(unixMS int64) uint64 {
+	if unixMS > 0 {
+		return uint64(unixMS)
+	}
+	return uint64(time.Now().UnixMilli())
+}
+
+func replayOf(r *sandboxpb.Replay) frame.Replay {
+	replay := frame.Replay{Timers: r.GetTimers()}
+	for _, t := range r.GetTaken() {
+		replay.Taken = append(replay.Taken, frame.Taken{
+			CallID: t.GetCallId(), Timers: t.GetTimers(),
+			Active: time.Duration(min(t.GetActiveNs(), math.MaxInt64)),
+		})
+	}
+	return replay
 }
 
 func duration(name string, d *durationpb.Duration, def, limit time.Duration) (time.Duration, error) {

@@ -198,6 +198,10 @@ func TestInvalid(t *testing.T) {
 		{"code too long", []*sandboxpb.ExecuteRequest{request(&sandboxpb.Start{Code: strings.Repeat(" ", 1<<20+1)})}, "code has 1048577 bytes, at most 1048576"},
 		{"id too long", []*sandboxpb.ExecuteRequest{request(&sandboxpb.Start{ExecutionId: strings.Repeat("x", 257)})}, "execution_id has 257 bytes, at most 256"},
 		{"organization too long", []*sandboxpb.ExecuteRequest{request(&sandboxpb.Start{Organization: strings.Repeat("x", 257)})}, "organization has 257 bytes, at most 256"},
+		{"seed too short", []*sandboxpb.ExecuteRequest{request(&sandboxpb.Start{Seed: []byte("1")})}, "seed has 1 bytes, must have 32"},
+		{"replay too long", []*sandboxpb.ExecuteRequest{request(&sandboxpb.Start{Replay: &sandboxpb.Replay{
+			Taken: make([]*sandboxpb.Taken, maxTaken+1),
+		}})}, "replay.taken has 100001 entries, at most 100000"},
 		{"wall clock", limits(&sandboxpb.Limits{WallClock: durationpb.New(0)}), "limits.wall_clock is 0s, must be more than 0"},
 		{"cpu", limits(&sandboxpb.Limits{Cpu: durationpb.New(-time.Second)}), "limits.cpu is -1s, must be more than 0"},
 		{"memory", limits(&sandboxpb.Limits{MemoryBytes: 1}), "limits.memory_bytes is 1, at least 8388608"},

@@ -70,7 +70,7 @@ func (s *service) Execute(stream sandboxpb.SandboxService_ExecuteServer) (err er
 	r.program <- x
 	done, err := x.Run(ctx, func(c *frame.Call) error {
 		return stream.Send(&sandboxpb.ExecuteResponse{Message: &sandboxpb.ExecuteResponse_ToolCall{
-			ToolCall: &sandboxpb.ToolCall{CallId: c.CallID, Path: c.Path, ArgumentsJson: c.Arguments},
+			ToolCall: toolCall(c),
 		}})
 	})
 	if err != nil {
@@ -78,6 +78,16 @@ func (s *service) Execute(stream sandboxpb.SandboxService_ExecuteServer) (err er
 	}
 	span.SetString(telemetry.AttrOutcome, done.GetOutcome().String())
 	return stream.Send(&sandboxpb.ExecuteResponse{Message: &sandboxpb.ExecuteResponse_Done{Done: done}})
+}
+
+func toolCall(c *frame.Call) *sandboxpb.ToolCall {
+	call := &sandboxpb.ToolCall{CallId: c.CallID, Path: c.Path, ArgumentsJson: c.Arguments, Timers: c.Timers}
+	for _, t := range c.Taken {
+		call.Taken = append(call.Taken, &sandboxpb.Taken{
+			CallId: t.CallID, Timers: t.Timers, ActiveNs: uint64(t.Active),
+		})
+	}
+	return call
 }
 
 func errDraining() error { return status.Error(codes.Unavailable, "the sandbox is shutting down") }
@@ -169,14 +179,16 @@ func (r *receiver) run(ctx context.Context) {
 func apply(x *pool.Execution, m *sandboxpb.ExecuteRequest) error {
 	switch m := m.GetMessage().(type) {
 	case *sandboxpb.ExecuteRequest_ToolResult:
+		r := &frame.Result{CallID: m.ToolResult.GetCallId(), UnixMS: uint64(max(0, m.ToolResult.GetUnixMs()))}
 		switch o := m.ToolResult.GetOutcome().(type) {
 		case *sandboxpb.ToolResult_ValueJson:
-			x.Settle(m.ToolResult.GetCallId(), false, o.ValueJson)
+			r.Value = o.ValueJson
 		case *sandboxpb.ToolResult_Thrown:
-			x.Settle(m.ToolResult.GetCallId(), true, []byte(o.Thrown))
+			r.Thrown, r.Value = true, []byte(o.Thrown)
 		default:
-			return invalid("tool_result %d has no outcome", m.ToolResult.GetCallId())
+			return invalid("tool_result %d has no outcome", r.CallID)
 		}
+		x.Settle(r)
 	case *sandboxpb.ExecuteRequest_Clock:
 		x.SetClock(m.Clock.GetStopped())
 	case *sandboxpb.ExecuteRequest_Start:

@@ -131,6 +131,35 @@ func (p *parser) bytes() []byte {
 	return b
 }
 
+// takenBytes is the least that one Taken takes.
+const takenBytes = 3
+
+func (p *parser) taken() []Taken {
+	n := p.number()
+	if n > uint64(len(p.rest)/takenBytes) {
+		p.fail("cut short")
+		return nil
+	}
+	if n == 0 {
+		return nil
+	}
+	taken := make([]Taken, n)
+	for i := range taken {
+		taken[i] = Taken{CallID: p.number(), Timers: p.number(), Active: p.duration()}
+	}
+	return taken
+}
+
+func appendTaken(b []byte, taken []Taken) []byte {
+	b = binary.AppendUvarint(b, uint64(len(taken)))
+	for _, t := range taken {
+		b = binary.AppendUvarint(b, t.CallID)
+		b = binary.AppendUvarint(b, t.Timers)
+		b = binary.AppendUvarint(b, uint64(max(0, t.Active)))
+	}
+	return b
+}
+
 func appendBytes[T string | []byte](b []byte, v T) []byte {
 	b = binary.AppendUvarint(b, uint64(len(v)))
 	return append(b, v...)

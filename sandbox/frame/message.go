@@ -11,12 +11,12 @@ import (
 
 // Version is that of the frames. A child names it in Ready; both ends are the same executable, so they
 // differ only when that was replaced under a running sandbox.
-const Version = 1
+const Version = 2
 
 // ErrMalformed says that bytes are not a frame.
 var ErrMalformed = errors.New("malformed frame")
 
-// Message is one of *Ready, *Start, *Result, *Call, *Log, *Emit and *Done.
+// Message is one of *Ready, *Start, *Result, *Clock, *Call, *Log, *Emit and *Done.
 type Message interface {
 	kind() kind
 	append(b []byte) []byte
@@ -33,6 +33,7 @@ const (
 	kindLog
 	kindEmit
 	kindDone
+	kindClock
 )
 
 // Limits bound a program, as far as the child itself enforces them.
@@ -63,6 +64,30 @@ type Start struct {
 	Code string
 	// Limits bound it.
 	Limits Limits
+	// Seed is what its randomness comes from.
+	Seed []byte
+	// StartedMS is what its clock says when it starts, in milliseconds since 1970.
+	StartedMS uint64
+	// Replay is the order of what happened to it when it ran before; the zero value for one that starts afresh.
+	Replay Replay
+}
+
+// Replay leads a program to the place where it was before.
+type Replay struct {
+	// Taken are the results that it went on with, in order.
+	Taken []Taken
+	// Timers is how many timers had fired at its last call.
+	Timers uint64
+}
+
+// Taken says when a program went on with a result.
+type Taken struct {
+	// CallID names the call.
+	CallID uint64
+	// Timers is how many timers had fired before.
+	Timers uint64
+	// Active is the program's time then.
+	Active time.Duration
 }
 
 // Result settles a call of a program.
@@ -76,6 +101,16 @@ type Result struct {
 	Thrown bool
 	// Value is JSON or a message.
 	Value []byte
+	// UnixMS is when the call was settled, in milliseconds since 1970; 0 when that is not known.
+	UnixMS uint64
+}
+
+// Clock stops the clock of a program, and with it its timers, or lets it run on.
+type Clock struct {
+	// Run is the program's number; a clock for another one is dropped.
+	Run uint64
+	// Stopped is true to stop it.
+	Stopped bool
 }
 
 // Call is a call on the program's tools.
@@ -86,6 +121,10 @@ type Call struct {
 	Path string
 	// Arguments is the first argument as JSON, or empty when there was none.
 	Arguments []byte
+	// Taken are the results that the program went on with since its last call, in order.
+	Taken []Taken
+	// Timers is how many of its timers have fired.
+	Timers uint64
 }
 
 // Log is one line of the console.
@@ -119,6 +158,7 @@ type Done struct {
 func (*Ready) kind() kind  { return kindReady }
 func (*Start) kind() kind  { return kindStart }
 func (*Result) kind() kind { return kindResult }
+func (*Clock) kind() kind  { return kindClock }
 func (*Call) kind() kind   { return kindCall }
 func (*Log) kind() kind    { return kindLog }
 func (*Emit) kind() kind   { return kindEmit }
@@ -139,7 +179,11 @@ func (m *Start) append(b []byte) []byte {
 	b = binary.AppendUvarint(b, m.Limits.MemoryBytes)
 	b = binary.AppendUvarint(b, m.Limits.ResultBytes)
 	b = binary.AppendUvarint(b, m.Limits.PendingToolCalls)
-	return appendBytes(b, m.Code)
+	b = appendBytes(b, m.Code)
+	b = appendBytes(b, m.Seed)
+	b = binary.AppendUvarint(b, m.StartedMS)
+	b = appendTaken(b, m.Replay.Taken)
+	return binary.AppendUvarint(b, m.Replay.Timers)
 }
 
 func (m *Start) parse(p *parser) {
@@ -149,13 +193,18 @@ func (m *Start) parse(p *parser) {
 	m.Limits.ResultBytes = p.number()
 	m.Limits.PendingToolCalls = p.number()
 	m.Code = string(p.bytes())
+	m.Seed = p.bytes()
+	m.StartedMS = p.number()
+	m.Replay.Taken = p.taken()
+	m.Replay.Timers = p.number()
 }
 
 func (m *Result) append(b []byte) []byte {
 	b = binary.AppendUvarint(b, m.Run)
 	b = binary.AppendUvarint(b, m.CallID)
 	b = appendBool(b, m.Thrown)
-	return appendBytes(b, m.Value)
+	b = appendBytes(b, m.Value)
+	return binary.AppendUvarint(b, m.UnixMS)
 }
 
 func (m *Result) parse(p *parser) {
@@ -163,18 +212,32 @@ func (m *Result) parse(p *parser) {
 	m.CallID = p.number()
 	m.Thrown = p.bool()
 	m.Value = p.bytes()
+	m.UnixMS = p.number()
+}
+
+func (m *Clock) append(b []byte) []byte {
+	return appendBool(binary.AppendUvarint(b, m.Run), m.Stopped)
+}
+
+func (m *Clock) parse(p *parser) {
+	m.Run = p.number()
+	m.Stopped = p.bool()
 }
 
 func (m *Call) append(b []byte) []byte {
 	b = binary.AppendUvarint(b, m.CallID)
 	b = appendBytes(b, m.Path)
-	return appendBytes(b, m.Arguments)
+	b = appendBytes(b, m.Arguments)
+	b = appendTaken(b, m.Taken)
+	return binary.AppendUvarint(b, m.Timers)
 }
 
 func (m *Call) parse(p *parser) {
 	m.CallID = p.number()
 	m.Path = string(p.bytes())
 	m.Arguments = p.bytes()
+	m.Taken = p.taken()
+	m.Timers = p.number()
 }
 
 func (m *Log) append(b []byte) []byte { return appendBytes(b, m.Line) }
@@ -221,6 +284,8 @@ func newMessage(k kind) (Message, error) {
 		return new(Emit), nil
 	case kindDone:
 		return new(Done), nil
+	case kindClock:
+		return new(Clock), nil
 	default:
 		return nil, fmt.Errorf("%w: unknown kind %d", ErrMalformed, k)
 	}

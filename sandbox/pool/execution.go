@@ -33,6 +33,17 @@ type Program struct {
 	WallClock time.Duration
 	// Limits are those that the child enforces.
 	Limits frame.Limits
+	// Seed, StartedMS and Replay are as in frame.Start.
+	Seed      []byte
+	StartedMS uint64
+	Replay    frame.Replay
+}
+
+// frame returns what starts the program in a child, as this run of it.
+func (p *Program) frame(run uint64) *frame.Start {
+	return &frame.Start{
+		Run: run, Code: p.Code, Limits: p.Limits, Seed: p.Seed, StartedMS: p.StartedMS, Replay: p.Replay,
+	}
 }
 
 // Execution is one program on one child. Run is called once; Settle and SetClock may be called from another
@@ -69,7 +80,7 @@ func (p *Pool) Start(ctx context.Context, program Program) (*Execution, error) {
 		}
 		c.runs++
 		x := &Execution{pool: p, child: c, program: program, run: c.runs, pending: map[uint64]struct{}{}}
-		err = c.write(&frame.Start{Run: x.run, Code: program.Code, Limits: program.Limits})
+		err = c.write(program.frame(x.run))
 		if err != nil {
 			// It was ended from outside while it was idle, and has not seen the program.
 			c.close()
@@ -178,7 +189,7 @@ func (x *Execution) account(size int) bool {
 func (x *Execution) admit(c *frame.Call) bool {
 	if c.CallID != x.calls+1 || c.Path == "" || len(c.Path) > maxPathBytes ||
 		uint64(len(c.Arguments)) > x.program.Limits.ResultBytes ||
-		len(c.Arguments) > 0 && !json.Valid(c.Arguments) {
+		len(c.Arguments) > 0 && !json.Valid(c.Arguments) || uint64(len(c.Taken)) > x.program.Limits.PendingToolCalls {
 		return false
 	}
 	x.calls++
@@ -196,34 +207,48 @@ func (x *Execution) valid(d *frame.Done) bool {
 		d.IsString == (len(d.Result) > 0 && d.Result[0] == '"')
 }
 
-// Settle gives a call its result. It reports false when no such call is pending. It blocks while the child
-// does not read, at most until the child is killed.
-func (x *Execution) Settle(callID uint64, thrown bool, value []byte) bool {
+// Settle gives a call its result, whose Run it sets. It reports false when no such call is pending. It blocks while the
+// child does not read, at most until the child is killed.
+func (x *Execution) Settle(r *frame.Result) bool {
 	x.mu.Lock()
-	_, ok := x.pending[callID]
-	delete(x.pending, callID)
+	_, ok := x.pending[r.CallID]
+	delete(x.pending, r.CallID)
 	ok = ok && !x.ended
 	x.mu.Unlock()
 	if ok {
-		// An error means that the child has ended, which Run sees.
-		_ = x.child.write(&frame.Result{Run: x.run, CallID: callID, Thrown: thrown, Value: value})
+		r.Run = x.run
+		_ = x.child.write(r) // an error means that the child has ended, which Run sees
 	}
 	return ok
 }
 
-// SetClock stops the wall clock or lets it run on.
+// SetClock stops the wall clock and the program's own, or lets both run on. It blocks as Settle does.
 func (x *Execution) SetClock(stopped bool) {
+	if x.setClock(stopped) {
+		_ = x.child.write(&frame.Clock{Run: x.run, Stopped: stopped})
+	}
+}
+
+// setClock sets the wall clock and reports whether that changed it.
+func (x *Execution) setClock(stopped bool) bool {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	if x.ended {
-		return
-	}
-	if stopped {
-		if x.clock.stop() {
-			x.paused = x.pool.pause()
+	switch {
+	case x.ended:
+		return false
+	case stopped:
+		if !x.clock.stop() {
+			return false
 		}
-	} else if x.clock.start() && x.paused {
-		x.paused = false
-		x.pool.resume()
+		x.paused = x.pool.pause()
+	default:
+		if !x.clock.start() {
+			return false
+		}
+		if x.paused {
+			x.paused = false
+			x.pool.resume()
+		}
 	}
+	return true
 }

@@ -122,7 +122,7 @@ func execute(ctx context.Context, p *Pool, program Program) (*sandboxpb.Done, er
 		return nil, err
 	}
 	return x.Run(ctx, func(c *frame.Call) error {
-		x.Settle(c.CallID, false, c.Arguments)
+		x.Settle(&frame.Result{CallID: c.CallID, Value: c.Arguments})
 		return nil
 	})
 }

@@ -91,10 +91,10 @@ func TestStoppedClock(t *testing.T) {
 		t.Fatalf("the other program: %s", got)
 	}
 	x.SetClock(false)
-	if !x.Settle(id, false, []byte(`"yes"`)) {
+	if !x.Settle(&frame.Result{CallID: id, Value: []byte(`"yes"`)}) {
 		t.Error("the call is not pending")
 	}
-	if x.Settle(id, false, []byte(`"again"`)) {
+	if x.Settle(&frame.Result{CallID: id, Value: []byte(`"again"`)}) {
 		t.Error("the call was settled twice")
 	}
 	if got := <-ended; got != `"yes"` {
@@ -160,7 +160,7 @@ func TestBusy(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("results (-want +got):\n%s", diff)
 	}
-	x.Settle(1, true, []byte("no"))
+	x.Settle(&frame.Result{CallID: 1, Thrown: true, Value: []byte("no")})
 	if got := <-ended; got != "EXCEPTION: no" {
 		t.Errorf("the first program: %s", got)
 	}
@@ -200,7 +200,7 @@ func TestQueue(t *testing.T) {
 			p.mu.Unlock()
 		}
 	}
-	if _, err := first.Run(t.Context(), func(c *frame.Call) error { first.Settle(c.CallID, false, nil); return nil }); err != nil {
+	if _, err := first.Run(t.Context(), func(c *frame.Call) error { first.Settle(&frame.Result{CallID: c.CallID}); return nil }); err != nil {
 		t.Fatal(err)
 	}
 	all.Wait()
@@ -245,7 +245,7 @@ func TestTurns(t *testing.T) {
 			p.mu.Unlock()
 		}
 	}
-	if _, err := first.Run(t.Context(), func(c *frame.Call) error { first.Settle(c.CallID, false, nil); return nil }); err != nil {
+	if _, err := first.Run(t.Context(), func(c *frame.Call) error { first.Settle(&frame.Result{CallID: c.CallID}); return nil }); err != nil {
 		t.Fatal(err)
 	}
 	all.Wait()
@@ -298,7 +298,7 @@ func TestShrink(t *testing.T) {
 		running = append(running, x)
 	}
 	for _, x := range running {
-		if _, err := x.Run(t.Context(), func(c *frame.Call) error { x.Settle(c.CallID, false, nil); return nil }); err != nil {
+		if _, err := x.Run(t.Context(), func(c *frame.Call) error { x.Settle(&frame.Result{CallID: c.CallID}); return nil }); err != nil {
 			t.Fatal(err)
 		}
 	}

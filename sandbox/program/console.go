@@ -11,13 +11,12 @@ import (
 // that programs written elsewhere run.
 func (i *isolate) newConsole() *goja.Object {
 	c := i.rt.NewObject()
-	printing := map[string]string{
-		"log": "", "info": "", "dir": "", "table": "", "debug": "[debug] ", "trace": "[trace] ",
-		"warn": "[warn] ", "error": "[error] ",
-	}
-	for name, prefix := range printing {
-		_ = c.Set(name, i.function(name, func(call goja.FunctionCall) goja.Value {
-			i.print(prefix, call.Arguments)
+	for _, m := range []struct{ name, prefix string }{
+		{"log", ""}, {"info", ""}, {"dir", ""}, {"table", ""}, {"debug", "[debug] "}, {"trace", "[trace] "},
+		{"warn", "[warn] "}, {"error", "[error] "},
+	} {
+		_ = c.Set(m.name, i.function(m.name, func(call goja.FunctionCall) goja.Value {
+			i.print(m.prefix, call.Arguments)
 			return goja.Undefined()
 		}))
 	}

@@ -3,6 +3,8 @@ package program
 import (
 	"errors"
 	"fmt"
+	"math"
+	"math/rand/v2"
 	"os"
 	"time"
 
@@ -20,9 +22,14 @@ type execution struct {
 	inbox   <-chan frame.Message
 	out     *output
 
+	clock    clock
+	random   *rand.ChaCha8
+	replay   replay
 	timers   timers
 	calls    map[uint64]pendingCall
 	lastCall uint64
+	// taken are the results that the program went on with since its last call.
+	taken []frame.Taken
 	// shift is source.shift of what runs.
 	shift int
 	// rejected are promises that were rejected and have no handler.
@@ -77,7 +84,7 @@ func (e *execution) execute(code string) *frame.Done {
 	}
 	e.shift = src.shift
 	e.calls = map[uint64]pendingCall{}
-	e.isolate.run = e
+	e.isolate.begin(e)
 	main, err := e.start(src)
 	if err != nil {
 		return e.ended(err)
@@ -125,24 +132,29 @@ var errNeverSettles = errors.New("the program waits for a promise that can never
 // turn runs what is due: one timer or one tool's result, and the microtasks behind it. It waits for it when
 // nothing is due.
 func (e *execution) turn() error {
-	next := e.timers.next()
-	if next == nil {
-		if len(e.calls) == 0 {
-			return errNeverSettles
-		}
-		return e.take(<-e.inbox)
+	if !e.replay.over {
+		return e.replayTurn()
 	}
-	wait := time.Until(next.due)
+	if early := e.replay.early; len(early) > 0 {
+		e.replay.early = early[1:]
+		return e.takeAt(early[0], e.clock.real())
+	}
+	next := e.timers.next()
+	if next == nil && len(e.calls) == 0 {
+		return errNeverSettles
+	}
+	if next == nil || e.clock.stopped {
+		return e.receive()
+	}
+	wait := next.due - e.clock.real()
 	if wait <= 0 {
 		// Results do not starve behind timers that are always due.
 		select {
 		case m := <-e.inbox:
-			if err := e.take(m); err != nil {
-				return err
-			}
+			return e.take(m)
 		default:
+			return e.fire(next)
 		}
-		return e.fire(next)
 	}
 	alarm := time.NewTimer(wait)
 	defer alarm.Stop()
@@ -155,10 +167,8 @@ func (e *execution) turn() error {
 }
 
 func (e *execution) fire(t *timer) error {
-	if e.timers.byID[t.id] != t {
-		return nil
-	}
-	e.timers.take(t, time.Now())
+	e.clock.moveTo(t.due)
+	e.timers.take(t, e.clock.active)
 	_, err := t.f(goja.Undefined(), t.args...)
 	if ex := (*goja.Exception)(nil); errors.As(err, &ex) {
 		// As on other platforms, what a timer throws is reported and stops nothing else.
@@ -170,15 +180,40 @@ func (e *execution) fire(t *timer) error {
 	return err
 }
 
+// receive waits for the next frame.
+func (e *execution) receive() error { return e.take(<-e.inbox) }
+
 func (e *execution) take(m frame.Message) error {
-	r, ok := m.(*frame.Result)
-	if !ok {
+	switch m := m.(type) {
+	case *frame.Result:
+		switch {
+		case m.Run != e.run:
+		case !e.replay.over:
+			e.replay.early = append(e.replay.early, m)
+		default:
+			return e.takeAt(m, e.clock.real())
+		}
+	case *frame.Clock:
+		if m.Run == e.run {
+			e.clock.set(m.Stopped)
+		}
+	default:
 		return fmt.Errorf("%w: %T while a program runs", frame.ErrMalformed, m)
 	}
-	if r.Run != e.run {
+	return nil
+}
+
+// takeAt has the program go on with a result, at a time of its. Results of calls that are not under way are dropped.
+func (e *execution) takeAt(r *frame.Result, active time.Duration) error {
+	call, ok := e.calls[r.CallID]
+	if !ok {
 		return nil
 	}
-	return e.settle(r)
+	delete(e.calls, r.CallID)
+	e.clock.moveTo(active)
+	e.clock.catchUp(time.UnixMilli(int64(min(r.UnixMS, math.MaxInt64))))
+	e.taken = append(e.taken, frame.Taken{CallID: r.CallID, Timers: e.timers.fired, Active: e.clock.active})
+	return e.settle(call, r)
 }
 
 // ended says how a program ended that did not settle.
@@ -201,6 +236,8 @@ func (e *execution) ended(err error) *frame.Done {
 		return d
 	case errors.As(err, &thrown):
 		return e.exception(e.describe(thrown.Value()))
+	case errors.Is(err, errDiverged):
+		return &frame.Done{Outcome: sandboxpb.Outcome_OUTCOME_DIVERGED, Error: err.Error(), Reusable: true}
 	case errors.Is(err, errNeverSettles):
 		message := err.Error()
 		if first := e.firstRejection(nil); first != nil {

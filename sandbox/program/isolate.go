@@ -69,6 +69,13 @@ func newIsolate() (*isolate, error) {
 	return i, nil
 }
 
+// begin has the isolate run a program: its clock and its randomness are the program's.
+func (i *isolate) begin(e *execution) {
+	i.run = e
+	i.rt.SetTimeSource(e.clock.read)
+	i.rt.SetRandSource(func() float64 { return float(e.random) })
+}
+
 // nativeFunction is a function in Go. It runs on the isolate's goroutine and throws by panicking with a value
 // of the runtime.
 type nativeFunction = func(goja.FunctionCall) goja.Value
@@ -76,17 +83,21 @@ type nativeFunction = func(goja.FunctionCall) goja.Value
 // installGlobals defines the globals that are Go.
 func (i *isolate) installGlobals() error {
 	g := i.rt.GlobalObject()
-	for name, f := range map[string]nativeFunction{
-		"emit":          i.emit,
-		"setTimeout":    i.setTimeout,
-		"setInterval":   i.setInterval,
-		"clearTimeout":  i.clearTimer,
-		"clearInterval": i.clearTimer,
-		"fetch":         i.fetch,
-		"atob":          i.atob,
-		"btoa":          i.btoa,
+	// In a fixed order, since a program can list them, and must see the same when it is run again.
+	for _, f := range []struct {
+		name string
+		f    nativeFunction
+	}{
+		{"emit", i.emit},
+		{"setTimeout", i.setTimeout},
+		{"setInterval", i.setInterval},
+		{"clearTimeout", i.clearTimer},
+		{"clearInterval", i.clearTimer},
+		{"fetch", i.fetch},
+		{"atob", i.atob},
+		{"btoa", i.btoa},
 	} {
-		if err := define(g, name, i.function(name, f)); err != nil {
+		if err := define(g, f.name, i.function(f.name, f.f)); err != nil {
 			return err
 		}
 	}

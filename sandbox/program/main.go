@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"runtime"
 	"runtime/debug"
@@ -122,7 +123,14 @@ func (p *process) serve(next *isolate) int {
 func (p *process) runProgram(i *isolate, start *frame.Start) *frame.Done {
 	p.out.begin(start.Limits.ResultBytes)
 	p.watch.begin(start.Limits)
-	e := &execution{isolate: i, run: start.Run, limits: start.Limits, inbox: p.inbox, out: p.out}
+	e := &execution{
+		isolate: i, run: start.Run, limits: start.Limits, inbox: p.inbox, out: p.out,
+		clock: startClock(time.UnixMilli(int64(min(start.StartedMS, math.MaxInt64)))), random: newRandom(start.Seed),
+		replay: replay{
+			left: start.Replay.Taken, timers: start.Replay.Timers,
+			over: len(start.Replay.Taken) == 0 && start.Replay.Timers == 0,
+		},
+	}
 	done := e.guarded(start.Code)
 	done.CPU = p.watch.end()
 	return done

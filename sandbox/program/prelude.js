@@ -2,7 +2,7 @@
 // yields a function that takes the host functions (web.go) and installs everything. What later code needs of the
 // language is taken here, since a program may replace any of it.
 (function (host) {
-  const { parseURL, setURL, encodeUTF8, decode, random, randomUUID } = host;
+  const { parseURL, setURL, encodeUTF8, decode, random, randomUUID, running, started } = host;
   const global = globalThis;
   const { apply, ownKeys, getPrototypeOf } = Reflect;
   const then = Promise.prototype.then;
@@ -468,7 +468,6 @@
   SafeProxy.prototype = undefined;
   SafeProxy.revocable = (target, handler) => EngineProxy.revocable(target, copying(handler));
 
-  const started = Date.now();
   const globals = {
     Proxy: SafeProxy,
     queueMicrotask(f) {
@@ -483,7 +482,7 @@
         return array;
       },
     },
-    performance: { now: () => Date.now() - started, timeOrigin: started },
+    performance: { now: () => running(), get timeOrigin() { return started(); } },
     WeakRef: class WeakRef {
       #target;
       constructor(target) { this.#target = target; }

@@ -17,7 +17,7 @@ const maxDelay = math.MaxInt32 * time.Millisecond
 // timer is one setTimeout or setInterval.
 type timer struct {
 	id       int64
-	due      time.Time
+	due      time.Duration // the program's time
 	interval time.Duration // 0 for a timeout
 	f        goja.Callable
 	args     []goja.Value
@@ -29,6 +29,8 @@ type timers struct {
 	queue timerQueue
 	byID  map[int64]*timer
 	last  int64
+	// fired is how many have fired.
+	fired uint64
 }
 
 // next returns the timer that is due first, or nil.
@@ -49,10 +51,11 @@ func (t *timers) add(tm *timer) {
 	heap.Push(&t.queue, tm)
 }
 
-// take takes a due timer off, or moves an interval to its next time.
-func (t *timers) take(tm *timer, now time.Time) {
+// take takes a timer that fires off, or moves an interval to its next time.
+func (t *timers) take(tm *timer, now time.Duration) {
+	t.fired++
 	if tm.interval > 0 {
-		tm.due = now.Add(tm.interval)
+		tm.due = now + tm.interval
 		heap.Fix(&t.queue, tm.index)
 		return
 	}
@@ -70,10 +73,10 @@ type timerQueue []*timer
 
 func (q timerQueue) Len() int { return len(q) }
 func (q timerQueue) Less(a, b int) bool {
-	if q[a].due.Equal(q[b].due) {
+	if q[a].due == q[b].due {
 		return q[a].id < q[b].id
 	}
-	return q[a].due.Before(q[b].due)
+	return q[a].due < q[b].due
 }
 func (q timerQueue) Swap(a, b int) {
 	q[a], q[b] = q[b], q[a]
@@ -116,7 +119,7 @@ func (i *isolate) setTimer(name string, c goja.FunctionCall) goja.Value {
 	if len(c.Arguments) > 2 {
 		tm.args = append([]goja.Value(nil), c.Arguments[2:]...)
 	}
-	tm.due = time.Now().Add(delay)
+	tm.due = i.run.clock.active + delay
 	i.run.timers.add(tm)
 	return i.rt.ToValue(tm.id)
 }

@@ -79,17 +79,15 @@ func (i *isolate) callTool(path string, argument goja.Value) goja.Value {
 	promise, resolve, reject := i.rt.NewPromise()
 	e.lastCall++
 	e.calls[e.lastCall] = pendingCall{resolve, reject}
-	e.out.send(&frame.Call{CallID: e.lastCall, Path: path, Arguments: json})
+	e.out.send(&frame.Call{
+		CallID: e.lastCall, Path: path, Arguments: json, Taken: e.taken, Timers: e.timers.fired,
+	})
+	e.taken = e.taken[:0]
 	return i.rt.ToValue(promise)
 }
 
-// settle gives a call its result. Results of calls that are not under way are dropped.
-func (e *execution) settle(r *frame.Result) error {
-	c, ok := e.calls[r.CallID]
-	if !ok {
-		return nil
-	}
-	delete(e.calls, r.CallID)
+// settle gives a call its result.
+func (e *execution) settle(c pendingCall, r *frame.Result) error {
 	rt := e.isolate.rt
 	if r.Thrown {
 		err, _ := rt.New(e.isolate.errorClass, rt.ToValue(string(r.Value)))

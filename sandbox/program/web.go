@@ -1,9 +1,9 @@
 package program
 
 import (
-	"crypto/rand"
 	"encoding/base64"
 	"strings"
+	"time"
 	"unicode/utf16"
 	"unicode/utf8"
 
@@ -23,7 +23,11 @@ func (i *isolate) hostFunctions() map[string]nativeFunction {
 		"encodeUTF8": i.encodeUTF8,
 		"decode":     i.decode,
 		"random":     i.random,
-		"randomUUID": func(goja.FunctionCall) goja.Value { return i.rt.ToValue(uuid.NewString()) },
+		"randomUUID": i.randomUUID,
+		"running": func(goja.FunctionCall) goja.Value {
+			return i.rt.ToValue(float64(i.run.clock.running()) / float64(time.Millisecond))
+		},
+		"started": func(goja.FunctionCall) goja.Value { return i.rt.ToValue(i.run.clock.started.UnixMilli()) },
 	}
 }
 
@@ -140,8 +144,16 @@ func (i *isolate) random(c goja.FunctionCall) goja.Value {
 	if length > maxRandomBytes {
 		i.throw("RangeError", "getRandomValues gives at most %d bytes at once", maxRandomBytes)
 	}
-	_, _ = rand.Read(buffer.Bytes()[offset : offset+length])
+	_, _ = i.run.random.Read(buffer.Bytes()[offset : offset+length]) // it never fails
 	return goja.Undefined()
+}
+
+func (i *isolate) randomUUID(goja.FunctionCall) goja.Value {
+	id, err := uuid.NewRandomFromReader(i.run.random)
+	if err != nil {
+		i.throw("Error", "randomUUID: %s", err)
+	}
+	return i.rt.ToValue(id.String())
 }
 
 // atob decodes base64 as the web does: white space is dropped and padding may be absent.
