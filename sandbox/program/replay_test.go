@@ -55,7 +55,7 @@ func (c *child) program(start frame.Start, old *history, stop int) *history {
 			r.Run = c.run
 			h.results[m.CallID] = r
 			if m.Path == "slow" && old == nil {
-				time.Sleep(time.Duration(rand.IntN(20)) * time.Millisecond)
+				<-time.NewTimer(time.Duration(rand.IntN(20)) * time.Millisecond).C
 			}
 			c.send(r)
 		case *frame.Done:
@@ -194,9 +194,9 @@ func TestClockStops(t *testing.T) {
 	c.send(&start)
 	call := c.next().(*frame.Call)
 	c.send(&frame.Clock{Run: c.run, Stopped: true})
-	time.Sleep(150 * time.Millisecond)
+	<-time.NewTimer(150 * time.Millisecond).C
 	c.send(&frame.Result{Run: c.run, CallID: call.CallID, Value: []byte("1"), UnixMS: 1_800_000_000_000})
-	time.Sleep(20 * time.Millisecond)
+	<-time.NewTimer(20 * time.Millisecond).C
 	c.send(&frame.Clock{Run: c.run, Stopped: false})
 	if d := c.next().(*frame.Done); !strings.Contains(string(d.Result), `"winner":"call","date":true`) {
 		t.Errorf("got %s %s", d.Result, d.Error)
