@@ -1,0 +1,82 @@
+package isolate
+
+import (
+	"reflect"
+
+	"github.com/dop251/goja/ast"
+)
+
+// mentionArguments works round a fault of the engine: an arrow function that uses the `arguments` of the
+// function around it finds them only if that function mentions them itself. It puts the statement
+// `arguments;` at the head of every function that has such an arrow.
+func mentionArguments(tree *ast.Program) {
+	// function is one that has arguments of its own, with the number of arrows between it and the walk.
+	type function struct {
+		literal *ast.FunctionLiteral
+		arrows  int
+		done    bool
+	}
+	inner := &function{done: true}
+	walkTree(tree, func(node any) (leave func()) {
+		switch n := node.(type) {
+		case *ast.FunctionLiteral:
+			outer := inner
+			inner = &function{literal: n, done: n.Body == nil}
+			return func() { inner = outer }
+		case *ast.ArrowFunctionLiteral:
+			f := inner
+			f.arrows++
+			return func() { f.arrows-- }
+		case *ast.Identifier:
+			if f := inner; n.Name == "arguments" && f.arrows > 0 && !f.done {
+				f.done = true
+				mention := &ast.ExpressionStatement{
+					Expression: &ast.Identifier{Name: "arguments", Idx: f.literal.Body.LeftBrace},
+				}
+				f.literal.Body.List = append([]ast.Statement{mention}, f.literal.Body.List...)
+			}
+		}
+		return nil
+	})
+}
+
+// walkTree visits every node of a tree, each before those below it. What visit returns is called after
+// these; it may be nil. It works by reflection, since the engine's ast package has no walk of its own.
+func walkTree(tree *ast.Program, visit func(node any) (leave func())) {
+	w := &treeWalk{seen: map[any]bool{}, visit: visit}
+	w.walk(reflect.ValueOf(tree.Body))
+}
+
+type treeWalk struct {
+	seen  map[any]bool // nodes may be reached by two ways
+	visit func(node any) (leave func())
+}
+
+func (w *treeWalk) walk(v reflect.Value) {
+	switch v.Kind() {
+	case reflect.Interface:
+		if !v.IsNil() {
+			w.walk(v.Elem())
+		}
+	case reflect.Slice:
+		for i := range v.Len() {
+			w.walk(v.Index(i))
+		}
+	case reflect.Pointer:
+		if v.IsNil() || v.Elem().Kind() != reflect.Struct || w.seen[v.Interface()] {
+			return
+		}
+		w.seen[v.Interface()] = true
+		leave := w.visit(v.Interface())
+		w.walk(v.Elem())
+		if leave != nil {
+			leave()
+		}
+	case reflect.Struct:
+		for i := range v.NumField() {
+			if v.Type().Field(i).IsExported() {
+				w.walk(v.Field(i))
+			}
+		}
+	}
+}

@@ -1,0 +1,238 @@
+package isolate
+
+import (
+	"context"
+	"time"
+
+	"github.com/dop251/goja"
+)
+
+// Event is one delivery into the script.
+type Event struct {
+	context *Context
+	values  context.Context
+	frame   frame
+	// used is the computing time so far.
+	used   time.Duration
+	waiter Waiter
+	// result takes the error of Run, once.
+	result   chan error
+	finished bool
+	finish   func(*Event, goja.Value) error
+}
+
+// frame is what a promise's continuation is run with.
+type frame struct {
+	event *Event
+	// store is what AsyncLocalStorage keeps.
+	store any
+}
+
+// Run delivers an event: start runs in its first turn, and when the promise that it returns has settled (or at once if
+// it is no promise), finish runs with the value in a turn of the event's. finish may be nil. Run returns when finish
+// has returned, with its error; what else the event left to do goes on until the context ends.
+//
+// Errors: *Exception when the script threw or hung, was interrupted or canceled; ErrClosed, ErrCondemned; the cause of
+// ctx, which cancels the event. Of ctx, the event keeps the values. Run may be called from any goroutine but the
+// isolate's.
+func (c *Context) Run(
+	ctx context.Context, start func(*Event) (goja.Value, error), finish func(*Event, goja.Value) error,
+) error {
+	e := &Event{context: c, values: ctx, result: make(chan error, 1), finish: finish}
+	e.frame.event = e
+	i := c.isolate
+	if !i.loop.post(func() { e.begin(start) }) {
+		return context.Cause(i.ctx)
+	}
+	select {
+	case err := <-e.result:
+		return err
+	case <-ctx.Done():
+		i.loop.post(func() { e.cancel() })
+		return context.Cause(ctx)
+	case <-i.ctx.Done():
+		select {
+		case err := <-e.result:
+			return err
+		default:
+			return context.Cause(i.ctx)
+		}
+	}
+}
+
+// Context returns the context that the event belongs to. It may be called from any goroutine.
+func (e *Event) Context() *Context { return e.context }
+
+// GoContext returns a context with the values of the one that Run got, which ends when the event's context ends.
+func (e *Event) GoContext() context.Context {
+	return &eventContext{Context: e.context.goContext(), values: e.values}
+}
+
+type eventContext struct {
+	context.Context
+	values context.Context
+}
+
+func (c *eventContext) Value(key any) any {
+	if v := c.values.Value(key); v != nil {
+		return v
+	}
+	return c.Context.Value(key)
+}
+
+func (e *Event) begin(start func(*Event) (goja.Value, error)) {
+	c := e.context
+	if c.ended || e.values.Err() != nil {
+		e.done(newCanceledError())
+		return
+	}
+	e.waiter.onFail = e.done
+	c.waiters.add(c, &e.waiter)
+	c.isolate.turn(&e.frame, func() error {
+		v, err := start(e)
+		if err != nil {
+			return err
+		}
+		c.isolate.Await(v, e.fulfilled, e.rejected)
+		return nil
+	})
+}
+
+func (e *Event) fulfilled(v goja.Value) {
+	if e.finished {
+		return
+	}
+	var err error
+	if e.finish != nil {
+		err = e.finish(e, v)
+	}
+	e.done(e.context.isolate.exceptionOf(err))
+}
+
+func (e *Event) rejected(reason goja.Value) {
+	if !e.finished {
+		e.done(e.context.isolate.NewException(reason))
+	}
+}
+
+// done ends Run.
+func (e *Event) done(err error) {
+	if e.finished {
+		return
+	}
+	e.finished = true
+	e.context.waiters.remove(&e.waiter)
+	if err == errCanceled { //nolint:errorlint // it is this package's own and not wrapped
+		err = newCanceledError()
+	}
+	e.result <- err
+}
+
+// cancel is what becomes of an event whose caller has gone: a context with nothing else to do ends.
+func (e *Event) cancel() {
+	if e.finished {
+		return
+	}
+	e.done(newCanceledError())
+	c := e.context
+	if !c.options.Object && c.waiters.empty() && c.tasks == 0 {
+		c.end(errCanceled)
+	}
+}
+
+// turn runs f as a turn of an event: all JavaScript goes through here but that of the top level.
+func (i *Isolate) turn(in *frame, f func() error) {
+	e := in.event
+	i.frame = in
+	i.watch.begin(i.options.Limits.CPU - e.used)
+	err := i.guarded(f)
+	used, fired := i.watch.end()
+	e.used += used
+	if fired != nil && err == nil {
+		// It came when the turn was over.
+		err = fired
+	}
+	i.frame = in
+	i.outer = nil
+	i.reportRejections()
+	if err != nil {
+		e.fail(err)
+	}
+	i.frame = nil
+	e.context.settle()
+}
+
+// fail ends an event by what its turn ended with; what nobody waits for is logged.
+func (e *Event) fail(err error) {
+	i := e.context.isolate
+	err = i.exceptionOf(err)
+	x, ok := err.(*Exception) //nolint:errorlint // exceptionOf returns it bare
+	if e.finished {
+		if ok {
+			i.reportUncaught("Uncaught ", x)
+		}
+		return
+	}
+	e.done(err)
+}
+
+// guarded runs f and turns what the engine panics with into an error.
+func (i *Isolate) guarded(f func() error) (err error) {
+	defer func() {
+		r := recover()
+		if r == nil {
+			return
+		}
+		if e, ok := r.(error); ok && uncatchable(e) {
+			err = e
+			return
+		}
+		i.condemn(r)
+		err = newInternalError()
+	}()
+	if thrown := i.rt.Try(func() { err = f() }); thrown != nil {
+		return thrown
+	}
+	return err
+}
+
+// AsyncStore returns what WithAsyncStore set for the code that runs, or nil.
+func (i *Isolate) AsyncStore() any {
+	if i.frame == nil {
+		return nil
+	}
+	return i.frame.store
+}
+
+// WithAsyncStore calls f with a value that AsyncStore returns in it, and in what continues it later.
+func (i *Isolate) WithAsyncStore(store any, f func()) {
+	before := i.frame
+	in := &frame{store: store}
+	if before != nil {
+		in.event = before.event
+	}
+	i.frame = in
+	defer func() { i.frame = before }()
+	f()
+}
+
+// tracker carries the frame along promises; it is goja.AsyncContextTracker.
+type tracker struct{ isolate *Isolate }
+
+func (t tracker) Grab() any { return t.isolate.frame }
+
+// Resumed sets the frame of a continuation. One from global scope runs in what settled its promise.
+func (t tracker) Resumed(grabbed any) {
+	i := t.isolate
+	i.outer = i.frame
+	if f, ok := grabbed.(*frame); ok && f != nil {
+		if f.event == nil && i.frame != nil {
+			f = &frame{event: i.frame.event, store: f.store}
+		}
+		i.frame = f
+	}
+}
+
+func (t tracker) Exited() {
+	t.isolate.frame, t.isolate.outer = t.isolate.outer, nil
+}

@@ -1,0 +1,194 @@
+package isolate
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/dop251/goja"
+)
+
+// Isolate is one JavaScript heap. Methods that take or return values of the engine, and those of the objects that
+// they belong to, may be called on the isolate's goroutine only: within the functions given to Options, Context.Run
+// and Deferred. The others say so.
+type Isolate struct {
+	options Options
+	log     *slog.Logger
+	rt      *goja.Runtime
+	loop    loop
+	watch   watch
+
+	// frame is where the code that runs belongs; nil at global scope.
+	frame *frame
+	// outer is the frame that a promise's continuation has set aside.
+	outer *frame
+	timers timers
+	// rejected are promises that were rejected in this turn and have no handler.
+	rejected []*goja.Promise
+
+	modules map[string]goja.Value
+	exports *goja.Object
+	// values are what installers keep, by key.
+	values    map[any]any
+	functions engineFunctions
+	// started is false while the top level runs.
+	started bool
+
+	// ctx ends when the isolate closes.
+	ctx    context.Context
+	cancel context.CancelCauseFunc
+	// background counts goroutines that work for promises.
+	background sync.WaitGroup
+}
+
+// Causes for which a context ends.
+var (
+	// ErrClosed is returned when the isolate was closed.
+	ErrClosed = errors.New("the isolate is closed")
+	// ErrCondemned is returned when the engine failed: the isolate runs nothing more, and has to be replaced.
+	ErrCondemned = errors.New("the isolate is condemned after a fault of the engine")
+)
+
+// New makes an isolate and runs the script's top level on its goroutine. Errors are those of the installers,
+// *Exception when the script throws, and what ends ctx. Close it.
+func New(ctx context.Context, p *Program, o Options) (*Isolate, error) {
+	o.Limits.ensureDefaults()
+	if o.Clock == nil {
+		o.Clock = realClock{}
+	}
+	if o.Random == nil {
+		o.Random = rand.Reader
+	}
+	i := &Isolate{options: o, log: o.Log, modules: map[string]goja.Value{}, values: map[any]any{}}
+	if i.log == nil {
+		i.log = slog.New(slog.DiscardHandler)
+	}
+	i.ctx, i.cancel = context.WithCancelCause(context.WithoutCancel(ctx))
+	i.watch.init(i)
+	i.loop.start(i)
+	if err := i.start(ctx, p); err != nil {
+		i.Close()
+		return nil, err
+	}
+	return i, nil
+}
+
+// Close stops the isolate: what runs is interrupted, events fail with ErrClosed. It returns when its goroutines have
+// ended. It may be called from any goroutine but the isolate's, and more than once.
+func (i *Isolate) Close() { i.stop(ErrClosed) }
+
+func (i *Isolate) stop(cause error) {
+	i.cancel(cause)
+	i.watch.interrupt(&interruption{outcome: OutcomeCanceled, message: cause.Error()})
+	i.loop.close()
+	i.loop.wait()
+	i.background.Wait()
+}
+
+// Condemned is closed when the isolate can run no more events, for a fault of the engine or because it was closed. It
+// may be called from any goroutine.
+func (i *Isolate) Condemned() <-chan struct{} { return i.ctx.Done() }
+
+// condemn ends every event of the isolate. It runs on the isolate's goroutine.
+func (i *Isolate) condemn(fault any) {
+	i.log.Error("the JavaScript engine failed", "fault", fmt.Sprint(fault))
+	i.cancel(ErrCondemned)
+	i.loop.close()
+}
+
+// Runtime returns the engine's runtime.
+func (i *Isolate) Runtime() *goja.Runtime { return i.rt }
+
+// Exports returns the script's exports; nil while its top level runs.
+func (i *Isolate) Exports() *goja.Object { return i.exports }
+
+// Compatibility returns what the script asked for. It may be called from any goroutine.
+func (i *Isolate) Compatibility() Compatibility { return i.options.Compatibility }
+
+// Value returns what was kept under a key, or nil.
+func (i *Isolate) Value(key any) any { return i.values[key] }
+
+// SetValue keeps a value under a key of a type of the caller's own, as context.WithValue does.
+func (i *Isolate) SetValue(key, value any) { i.values[key] = value }
+
+// Now returns the time that scripts see: the epoch at global scope, like workerd.
+func (i *Isolate) Now() time.Time {
+	if i.frame == nil {
+		return time.UnixMilli(0)
+	}
+	return i.options.Clock.Now()
+}
+
+// Random returns the source of random bytes.
+func (i *Isolate) Random() io.Reader { return i.options.Random }
+
+// Event returns the event that the code which runs belongs to, or nil at global scope.
+func (i *Isolate) Event() *Event {
+	if i.frame == nil {
+		return nil
+	}
+	return i.frame.event
+}
+
+// globalScopeText is workerd's.
+const globalScopeText = "Disallowed operation called within global scope. Asynchronous I/O (ex: fetch() or connect()), " +
+	"setting a timeout, and generating random values are not allowed within global scope. To fix this error, perform " +
+	"this operation within a handler. https://developers.cloudflare.com/workers/runtime-apis/handlers/"
+
+// RequireEvent returns the event that runs, and throws workerd's error at global scope.
+func (i *Isolate) RequireEvent() *Event {
+	if i.frame == nil {
+		i.Throw("Error", globalScopeText)
+	}
+	return i.frame.event
+}
+
+// Log tells Options.OnLog of a line of the event that runs.
+func (i *Isolate) Log(level Level, text string) {
+	if i.options.OnLog != nil {
+		i.options.OnLog(Entry{Event: i.Event(), Level: level, Text: text})
+	}
+}
+
+// reportUncaught logs an error that nothing caught.
+func (i *Isolate) reportUncaught(prefix string, x *Exception) {
+	if i.options.OnLog != nil {
+		i.options.OnLog(Entry{Event: i.Event(), Level: LevelError, Text: prefix + x.Stack, Uncaught: x})
+	}
+}
+
+// require gives a module of the host.
+func (i *Isolate) require(c goja.FunctionCall) goja.Value {
+	name := c.Argument(0).String()
+	v, err := i.Require(name)
+	var exception *goja.Exception
+	if errors.As(err, &exception) {
+		panic(exception.Value())
+	}
+	if err != nil {
+		i.Throw("Error", "%s", err)
+	}
+	return v
+}
+
+// Require returns a module of Options.Modules.
+func (i *Isolate) Require(name string) (goja.Value, error) {
+	if v, ok := i.modules[name]; ok {
+		return v, nil
+	}
+	load, ok := i.options.Modules[name]
+	if !ok {
+		return nil, fmt.Errorf("No such module %q.", name) //nolint:staticcheck // the text is workerd's
+	}
+	v, err := load(i)
+	if err != nil {
+		return nil, fmt.Errorf("load module %s: %w", name, err)
+	}
+	i.modules[name] = v
+	return v, nil
+}

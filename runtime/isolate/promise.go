@@ -1,0 +1,186 @@
+package isolate
+
+import (
+	"context"
+
+	"github.com/dop251/goja"
+)
+
+// Deferred is a promise of the host's: what is outside the isolate settles it.
+type Deferred struct {
+	in      *frame
+	promise goja.Value
+	resolve func(any) error
+	reject  func(any) error
+}
+
+// NewDeferred returns a promise that keeps its event from being hung until it is settled. It throws at global scope.
+func (i *Isolate) NewDeferred() *Deferred {
+	i.RequireEvent()
+	p, resolve, reject := i.rt.NewPromise()
+	i.frame.event.context.pending++
+	return &Deferred{in: i.frame, promise: i.rt.ToValue(p), resolve: resolve, reject: reject}
+}
+
+// Promise returns the promise.
+func (d *Deferred) Promise() goja.Value { return d.promise }
+
+// Settle has f run in a turn of the event's and settles the promise with what it returns: an error rejects, with what
+// a script threw or else with an Error. It has to be called once, and may be called from any goroutine; it does not
+// wait. When the context has ended f never runs.
+func (d *Deferred) Settle(f func() (goja.Value, error)) {
+	d.in.event.context.Enter(d.in.event, func() error { return d.settleNow(f) })
+}
+
+func (d *Deferred) settleNow(f func() (goja.Value, error)) error {
+	i := d.in.event.context.isolate
+	d.in.event.context.pending--
+	i.frame = d.in
+	var v goja.Value
+	var err error
+	thrown := i.rt.Try(func() { v, err = f() })
+	if thrown != nil {
+		err = thrown
+	}
+	switch {
+	case err != nil && uncatchable(err):
+		return err
+	case err != nil:
+		return d.reject(i.ThrownValue(err))
+	case v == nil:
+		v = goja.Undefined()
+	}
+	return d.resolve(v)
+}
+
+// Enter has f run in a turn of the event's, when the context's gate lets it. It may be called from any goroutine and
+// does not wait. When the context has ended f never runs.
+func (c *Context) Enter(e *Event, f func() error) {
+	enter := func() {
+		c.isolate.loop.post(func() {
+			if !c.ended {
+				c.isolate.turn(&e.frame, f)
+			}
+		})
+	}
+	if c.options.Deliver != nil {
+		c.options.Deliver(enter)
+		return
+	}
+	enter()
+}
+
+// Go runs work on a goroutine of its own, and returns a promise that is settled with what the function that work returns
+// gives in a turn of the event's. ctx is the event's GoContext. It throws at global scope.
+func (i *Isolate) Go(work func(ctx context.Context) func() (goja.Value, error)) goja.Value {
+	d := i.NewDeferred()
+	ctx := d.in.event.GoContext()
+	i.background.Go(func() { d.Settle(work(ctx)) })
+	return d.promise
+}
+
+// Background runs f on a goroutine that Close waits for. f has to end when the event's GoContext does.
+func (i *Isolate) Background(f func()) { i.background.Go(f) }
+
+// Await calls one of two functions, in a turn of the event that runs now, when v has settled: at once when v is no
+// promise or has settled already. At global scope it is the turn of whatever settles v.
+func (i *Isolate) Await(v goja.Value, fulfilled, rejected func(goja.Value)) {
+	o, ok := v.(*goja.Object)
+	if !ok {
+		fulfilled(v)
+		return
+	}
+	p, ok := o.Export().(*goja.Promise)
+	if !ok {
+		then, callable := goja.AssertFunction(o.Get("then"))
+		if !callable {
+			fulfilled(v)
+			return
+		}
+		i.subscribe(then, o, fulfilled, rejected)
+		return
+	}
+	switch p.State() {
+	case goja.PromiseStateFulfilled:
+		fulfilled(p.Result())
+	case goja.PromiseStateRejected:
+		i.handled(p)
+		rejected(p.Result())
+	default:
+		i.subscribe(i.functions.then, o, fulfilled, rejected)
+	}
+}
+
+func (i *Isolate) subscribe(then goja.Callable, o goja.Value, fulfilled, rejected func(goja.Value)) {
+	call := func(f func(goja.Value)) goja.Value {
+		return i.rt.ToValue(func(c goja.FunctionCall) goja.Value {
+			f(c.Argument(0))
+			return goja.Undefined()
+		})
+	}
+	if _, err := then(o, call(fulfilled), call(rejected)); err != nil {
+		panic(err)
+	}
+}
+
+// Resolved returns a promise that is fulfilled with v.
+func (i *Isolate) Resolved(v any) goja.Value {
+	p, resolve, _ := i.rt.NewPromise()
+	if err := resolve(v); err != nil {
+		panic(err)
+	}
+	return i.rt.ToValue(p)
+}
+
+// Rejected returns a promise that is rejected with v.
+func (i *Isolate) Rejected(v goja.Value) goja.Value {
+	p, _, reject := i.rt.NewPromise()
+	if err := reject(v); err != nil {
+		panic(err)
+	}
+	return i.rt.ToValue(p)
+}
+
+// Async calls f and returns a promise of what it returns: what it throws rejects the promise.
+func (i *Isolate) Async(f func() goja.Value) goja.Value {
+	var v goja.Value
+	if thrown := i.rt.Try(func() { v = f() }); thrown != nil {
+		return i.Rejected(thrown.Value())
+	}
+	if o, ok := v.(*goja.Object); ok {
+		if _, ok := o.Export().(*goja.Promise); ok {
+			return v
+		}
+	}
+	return i.Resolved(v)
+}
+
+// maxRejections bounds how many rejected promises of a turn are reported.
+const maxRejections = 16
+
+func (i *Isolate) trackRejection(p *goja.Promise, op goja.PromiseRejectionOperation) {
+	if op == goja.PromiseRejectionHandle {
+		i.handled(p)
+	} else if len(i.rejected) < maxRejections {
+		i.rejected = append(i.rejected, p)
+	}
+}
+
+func (i *Isolate) handled(p *goja.Promise) {
+	for n, r := range i.rejected {
+		if r == p {
+			i.rejected = append(i.rejected[:n], i.rejected[n+1:]...)
+			return
+		}
+	}
+}
+
+// reportRejections logs what was rejected in a turn and has no handler at its end.
+func (i *Isolate) reportRejections() {
+	for len(i.rejected) > 0 {
+		p := i.rejected[0]
+		i.rejected = i.rejected[1:]
+		i.reportUncaught("Uncaught (in promise) ", i.NewException(p.Result()))
+	}
+	i.rejected = nil
+}

@@ -1,0 +1,348 @@
+// What the engine lacks or does wrongly, repaired from within. It runs first in every isolate and yields a function that
+// takes the host's. What later code needs of the language is taken here, since a script may replace any of it.
+(function (host) {
+  const global = globalThis;
+  const { apply, construct, ownKeys, getPrototypeOf } = Reflect;
+  const { evaluationAllowed, stack: layOut } = host;
+
+  const define = (target, members) => {
+    for (const name of ownKeys(members)) {
+      if (!Object.prototype.hasOwnProperty.call(target, name)) {
+        const d = Object.getOwnPropertyDescriptor(members, name);
+        d.enumerable = false;
+        Object.defineProperty(target, name, d);
+      }
+    }
+  };
+  const symbol = (name) => {
+    if (!(name in Symbol)) Object.defineProperty(Symbol, name, { value: Symbol("Symbol." + name) });
+  };
+  symbol("asyncIterator");
+  symbol("dispose");
+  symbol("asyncDispose");
+
+  // Built-ins that the engine lacks.
+  define(Promise, {
+    withResolvers() {
+      let resolve, reject;
+      const promise = new this((a, b) => { resolve = a; reject = b; });
+      return { promise, resolve, reject };
+    },
+    try(f, ...args) {
+      return new this((resolve) => resolve(f(...args)));
+    },
+  });
+  define(Object, {
+    groupBy(items, f) {
+      const out = Object.create(null);
+      let n = 0;
+      for (const item of items) {
+        const key = f(item, n++);
+        (out[key] ??= []).push(item);
+      }
+      return out;
+    },
+  });
+  define(Map, {
+    groupBy(items, f) {
+      const out = new Map();
+      let n = 0;
+      for (const item of items) {
+        const key = f(item, n++);
+        if (out.has(key)) out.get(key).push(item);
+        else out.set(key, [item]);
+      }
+      return out;
+    },
+  });
+  define(Array, {
+    async fromAsync(items, f, self) {
+      const out = [];
+      const map = async (v) => out.push(f ? await f.call(self, await v, out.length) : await v);
+      if (items[Symbol.asyncIterator]) {
+        const it = items[Symbol.asyncIterator]();
+        for (let r = await it.next(); !r.done; r = await it.next()) await map(r.value);
+      } else if (items[Symbol.iterator]) {
+        for (const v of items) await map(v);
+      } else {
+        for (let i = 0; i < items.length; i++) await map(items[i]);
+      }
+      return out;
+    },
+  });
+  define(String.prototype, {
+    isWellFormed() {
+      return this.toWellFormed() === String(this);
+    },
+    toWellFormed() {
+      return String(this).replace(/[\ud800-\udbff][\udc00-\udfff]|[\ud800-\udfff]/g, (m) => m.length === 2 ? m : "\ufffd");
+    },
+  });
+  define(RegExp, {
+    escape(text) {
+      return text.replace(/[\\^$.*+?()[\]{}|\/]/g, "\\$&").replace(/[-,=<>#&!%:;@~'`"]/g,
+        (c) => "\\x" + c.charCodeAt(0).toString(16).padStart(2, "0"));
+    },
+  });
+  // Iterator helpers.
+  const iteratorPrototype = getPrototypeOf(getPrototypeOf([][Symbol.iterator]()));
+  const steps = (it) => ({ __proto__: iteratorPrototype, next: () => it.next(), return: () => it.return?.() ?? { done: true } });
+  define(iteratorPrototype, {
+    *map(f) { let n = 0; for (const v of steps(this)) yield f(v, n++); },
+    *filter(f) { let n = 0; for (const v of steps(this)) if (f(v, n++)) yield v; },
+    *flatMap(f) { let n = 0; for (const v of steps(this)) yield* f(v, n++); },
+    *take(count) { if (count > 0) for (const v of steps(this)) { yield v; if (--count <= 0) return; } },
+    *drop(count) { for (const v of steps(this)) if (count-- <= 0) yield v; },
+    toArray() { return [...steps(this)]; },
+    forEach(f) { let n = 0; for (const v of steps(this)) f(v, n++); },
+    some(f) { let n = 0; for (const v of steps(this)) if (f(v, n++)) return true; return false; },
+    every(f) { let n = 0; for (const v of steps(this)) if (!f(v, n++)) return false; return true; },
+    find(f) { let n = 0; for (const v of steps(this)) if (f(v, n++)) return v; },
+    reduce(f, ...first) {
+      let n = 0, sum = first[0], have = first.length > 0;
+      for (const v of steps(this)) {
+        if (have) sum = f(sum, v, n);
+        else { sum = v; have = true; }
+        n++;
+      }
+      if (!have) throw new TypeError("Reduce of empty iterator with no initial value");
+      return sum;
+    },
+  });
+
+  // Numbers as people write them in English; the engine's own method takes a radix.
+  const plain = Number.prototype.toString;
+  const fixed = Number.prototype.toFixed;
+  const toLocaleString = {
+    toLocaleString(_, options = {}) {
+      let value = Number(this);
+      if (!isFinite(value)) return value === Infinity ? "∞" : value === -Infinity ? "-∞" : "NaN";
+      const money = options.style === "currency", percent = options.style === "percent";
+      if (percent) value *= 100;
+      const least = options.minimumFractionDigits ?? (money ? 2 : 0);
+      const most = options.maximumFractionDigits ?? Math.max(least, money ? 2 : percent ? 0 : 3);
+      let [whole, part = ""] = apply(fixed, Math.abs(value), [most]).split(".");
+      if (whole.includes("e")) return apply(plain, value, []);
+      while (part.length > least && part.endsWith("0")) part = part.slice(0, -1);
+      if (options.useGrouping !== false) whole = whole.replace(/\B(?=(\d{3})+$)/g, ",");
+      const sign = value < 0 && (Number(whole.replace(/,/g, "")) || Number(part)) ? "-" : "";
+      const unit = money ? ({ USD: "$", EUR: "€", GBP: "£", JPY: "¥" })[options.currency] ?? options.currency + " " : "";
+      return sign + unit + whole + (part ? "." + part : "") + (percent ? "%" : "");
+    },
+  };
+  Object.defineProperty(Number.prototype, "toLocaleString", {
+    value: toLocaleString.toLocaleString, writable: true, configurable: true,
+  });
+
+  // The engine hands a Proxy's apply and construct traps an array that it goes on to use itself, so that the
+  // arguments change after an await. Traps get a copy.
+  const EngineProxy = Proxy;
+  const copying = (handler) => {
+    if (typeof handler !== "object" || handler === null || !(handler.apply || handler.construct)) return handler;
+    const copy = Object.create(handler);
+    if (handler.apply) copy.apply = (target, self, args) => handler.apply(target, self, [...args]);
+    if (handler.construct) copy.construct = (target, args, newTarget) => handler.construct(target, [...args], newTarget);
+    return copy;
+  };
+  function SafeProxy(target, handler) {
+    if (!new.target) throw new TypeError("Constructor Proxy requires 'new'");
+    return new EngineProxy(target, copying(handler));
+  }
+  Object.defineProperty(SafeProxy, "name", { value: "Proxy" });
+  SafeProxy.prototype = undefined;
+  SafeProxy.revocable = (target, handler) => EngineProxy.revocable(target, copying(handler));
+
+  const replace = (name, value) => Object.defineProperty(global, name, { value, writable: true, configurable: true });
+  replace("Proxy", SafeProxy);
+  if (!global.WeakRef) {
+    // References are strong: the engine cannot tell what is garbage.
+    replace("WeakRef", class WeakRef {
+      #target;
+      constructor(target) {
+        if (Object(target) !== target) throw new TypeError("WeakRef: target must be an object");
+        this.#target = target;
+      }
+      deref() { return this.#target; }
+      get [Symbol.toStringTag]() { return "WeakRef"; }
+    });
+    replace("FinalizationRegistry", class FinalizationRegistry {
+      constructor(cleanup) {
+        if (typeof cleanup !== "function") throw new TypeError("FinalizationRegistry: cleanup must be callable");
+      }
+      register() {}
+      unregister() { return false; }
+      get [Symbol.toStringTag]() { return "FinalizationRegistry"; }
+    });
+  }
+
+  // Strings as the source of a typed array.
+  const typedArray = getPrototypeOf(Uint8Array);
+  const engineFrom = typedArray.from;
+  Object.defineProperty(typedArray, "from", {
+    value: { from(source, ...rest) {
+      return apply(engineFrom, this, [typeof source === "string" ? [...source] : source, ...rest]);
+    } }.from,
+    writable: true, configurable: true,
+  });
+
+  // Explicit resource management.
+  if (!global.SuppressedError) {
+    class SuppressedError extends Error {
+      constructor(error, suppressed, message) {
+        super(message);
+        Object.defineProperty(this, "error", { value: error, writable: true, configurable: true });
+        Object.defineProperty(this, "suppressed", { value: suppressed, writable: true, configurable: true });
+      }
+    }
+    Object.defineProperty(SuppressedError.prototype, "name", { value: "SuppressedError", writable: true, configurable: true });
+    replace("SuppressedError", SuppressedError);
+    const method = (value, symbols) => {
+      for (const symbol of symbols) {
+        const f = value[symbol];
+        if (f !== undefined && f !== null) return f;
+      }
+      throw new TypeError("the value is not disposable");
+    };
+    const join = (had, failed, error) => (failed ? new SuppressedError(error, had) : error);
+    const disposed = () => { throw new ReferenceError("the stack is disposed already"); };
+    class DisposableStack {
+      #stack = [];
+      get disposed() { return this.#stack === null; }
+      #push(f) { if (this.#stack === null) disposed(); this.#stack.push(f); }
+      use(value) {
+        if (value === null || value === undefined) return value;
+        const f = method(value, [Symbol.dispose]);
+        this.#push(() => { apply(f, value, []); });
+        return value;
+      }
+      adopt(value, f) { this.#push(() => { f(value); }); return value; }
+      defer(f) { this.#push(() => { f(); }); }
+      move() {
+        if (this.#stack === null) disposed();
+        const next = new DisposableStack();
+        next.#stack = this.#stack;
+        this.#stack = null;
+        return next;
+      }
+      dispose() {
+        if (this.#stack === null) return;
+        const all = this.#stack.reverse();
+        this.#stack = null;
+        let failed = false, error;
+        for (const f of all) {
+          try { f(); } catch (e) { error = join(error, failed, e); failed = true; }
+        }
+        if (failed) throw error;
+      }
+      [Symbol.dispose]() { this.dispose(); }
+      get [Symbol.toStringTag]() { return "DisposableStack"; }
+    }
+    class AsyncDisposableStack {
+      #stack = [];
+      get disposed() { return this.#stack === null; }
+      #push(f) { if (this.#stack === null) disposed(); this.#stack.push(f); }
+      use(value) {
+        if (value === null || value === undefined) return value;
+        const f = method(value, [Symbol.asyncDispose, Symbol.dispose]);
+        this.#push(() => apply(f, value, []));
+        return value;
+      }
+      adopt(value, f) { this.#push(() => f(value)); return value; }
+      defer(f) { this.#push(() => f()); }
+      move() {
+        if (this.#stack === null) disposed();
+        const next = new AsyncDisposableStack();
+        next.#stack = this.#stack;
+        this.#stack = null;
+        return next;
+      }
+      async disposeAsync() {
+        if (this.#stack === null) return;
+        const all = this.#stack.reverse();
+        this.#stack = null;
+        let failed = false, error;
+        for (const f of all) {
+          try { await f(); } catch (e) { error = join(error, failed, e); failed = true; }
+        }
+        if (failed) throw error;
+      }
+      [Symbol.asyncDispose]() { return this.disposeAsync(); }
+      get [Symbol.toStringTag]() { return "AsyncDisposableStack"; }
+    }
+    replace("DisposableStack", DisposableStack);
+    replace("AsyncDisposableStack", AsyncDisposableStack);
+  }
+
+  define(iteratorPrototype, { [Symbol.dispose]() { this.return?.(); } });
+  if (!global.Iterator) {
+    function Iterator() {
+      if (!new.target || new.target === Iterator) throw new TypeError("Abstract class Iterator not directly constructable");
+    }
+    Object.defineProperty(Iterator, "prototype", { value: iteratorPrototype });
+    define(Iterator, {
+      from(value) {
+        const it = value[Symbol.iterator]?.() ?? value;
+        return it instanceof Iterator ? it : steps(it);
+      },
+    });
+    define(iteratorPrototype, { constructor: Iterator, [Symbol.toStringTag]: "Iterator" });
+    replace("Iterator", Iterator);
+  }
+
+  define(Map.prototype, {
+    getOrInsert(key, value) {
+      if (!this.has(key)) this.set(key, value);
+      return this.get(key);
+    },
+    getOrInsertComputed(key, f) {
+      if (!this.has(key)) this.set(key, f(key));
+      return this.get(key);
+    },
+  });
+  const accessor = (start, name) => {
+    for (let o = start; o !== null; o = getPrototypeOf(o)) {
+      const d = Object.getOwnPropertyDescriptor(o, name);
+      if (d) return d;
+    }
+  };
+  define(Object.prototype, {
+    __defineGetter__(name, get) { Object.defineProperty(this, name, { get, enumerable: true, configurable: true }); },
+    __defineSetter__(name, set) { Object.defineProperty(this, name, { set, enumerable: true, configurable: true }); },
+    __lookupGetter__(name) { return accessor(this, name)?.get; },
+    __lookupSetter__(name) { return accessor(this, name)?.set; },
+  });
+  define(Error, {
+    captureStackTrace(target) {
+      if (Object(target) !== target) throw new TypeError("Invalid argument");
+      const lines = layOut(new Error().stack).split("\n").slice(2);
+      const head = target instanceof Error ? String(target) : "Error";
+      Object.defineProperty(target, "stack", { value: [head, ...lines].join("\n"), writable: true, configurable: true });
+    },
+    stackTraceLimit: 10,
+  });
+
+  // Code from strings: only where the host allows it.
+  const refuse = () => {
+    if (!evaluationAllowed()) throw new EvalError("Code generation from strings disallowed for this context");
+  };
+  const engineEval = global.eval;
+  replace("eval", { eval(code) {
+    if (typeof code !== "string") return code;
+    refuse();
+    return engineEval(code);
+  } }.eval);
+  const guard = (Engine, name) => {
+    const Guarded = { [name]: function (...args) {
+      refuse();
+      return construct(Engine, args, new.target ?? Engine);
+    } }[name];
+    Object.defineProperty(Guarded, "length", { value: 1, configurable: true });
+    Object.defineProperty(Guarded, "prototype", { value: Engine.prototype, writable: false });
+    Object.setPrototypeOf(Guarded, getPrototypeOf(Engine));
+    Object.defineProperty(Engine.prototype, "constructor", { value: Guarded, writable: name === "Function", configurable: true });
+    return Guarded;
+  };
+  replace("Function", guard(global.Function, "Function"));
+  guard(function* () {}.constructor, "GeneratorFunction");
+  guard(async function () {}.constructor, "AsyncFunction");
+})

@@ -1,0 +1,155 @@
+package isolate
+
+import (
+	"context"
+	_ "embed"
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/dop251/goja"
+	"github.com/dop251/goja/parser"
+)
+
+//go:embed shim.js
+var shimSource string
+
+// shim compiles what repairs the engine from within, once a process.
+var shim = sync.OnceValues(func() (*goja.Program, error) {
+	return goja.Compile(internalPrefix+"shim", shimSource, true)
+})
+
+// engineFunctions are the runtime's own, taken before the script could replace them.
+type engineFunctions struct {
+	then   goja.Callable
+	errors map[string]*goja.Object
+}
+
+// start makes the heap and runs the script's top level, on the isolate's goroutine.
+func (i *Isolate) start(ctx context.Context, p *Program) error {
+	result := make(chan error, 1)
+	i.loop.post(func() {
+		i.rt = goja.New()
+		i.watch.begin(i.options.Limits.Startup)
+		err := i.guarded(func() error { return i.runTopLevel(p) })
+		_, fired := i.watch.end()
+		if fired != nil && err == nil {
+			err = fired
+		}
+		i.reportRejections()
+		i.started = true
+		result <- i.exceptionOf(err)
+	})
+	select {
+	case err := <-result:
+		return err
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+func (i *Isolate) runTopLevel(p *Program) error {
+	rt := i.rt
+	rt.SetMaxCallStackSize(i.options.Limits.CallDepth)
+	rt.SetParserOptions(parser.WithDisableSourceMaps)
+	rt.SetPromiseRejectionTracker(i.trackRejection)
+	rt.SetAsyncContextTracker(tracker{i})
+	rt.SetTimeSource(i.Now)
+	if err := i.takeFunctions(); err != nil {
+		return err
+	}
+	if err := i.runShim(); err != nil {
+		return fmt.Errorf("run the shim: %w", err)
+	}
+	for _, install := range i.options.Install {
+		if err := install(i); err != nil {
+			return fmt.Errorf("install globals: %w", err)
+		}
+	}
+	v, err := rt.RunProgram(p.program)
+	if err != nil {
+		return err
+	}
+	main, ok := goja.AssertFunction(v)
+	if !ok {
+		return errors.New("the script is no module: its value is no function")
+	}
+	host := rt.NewObject()
+	if err := host.Set("require", i.Function("require", 1, i.require)); err != nil {
+		return err
+	}
+	v, err = main(goja.Undefined(), host)
+	if err != nil {
+		return err
+	}
+	return i.takeExports(v)
+}
+
+// takeExports keeps what the top level gave. A promise has to have settled: nothing outside can settle it.
+func (i *Isolate) takeExports(v goja.Value) error {
+	err := errors.New("Top-level await in module is unsettled.") //nolint:staticcheck // the text is workerd's
+	i.Await(v, func(v goja.Value) {
+		exports, ok := v.(*goja.Object)
+		if !ok {
+			err = errors.New("the script is no module: it returned no exports")
+			return
+		}
+		i.exports, err = exports, nil
+	}, func(reason goja.Value) {
+		err = i.NewException(reason)
+	})
+	return err
+}
+
+func (i *Isolate) takeFunctions() error {
+	promise, ok := i.rt.Get("Promise").(*goja.Object)
+	if !ok {
+		return errors.New("the engine has no promises")
+	}
+	i.functions.then, _ = goja.AssertFunction(promise.Get("prototype").(*goja.Object).Get("then"))
+	i.functions.errors = map[string]*goja.Object{}
+	for _, name := range []string{"Error", "TypeError", "RangeError", "SyntaxError", "ReferenceError", "EvalError"} {
+		i.functions.errors[name] = i.rt.Get(name).(*goja.Object)
+	}
+	return nil
+}
+
+func (i *Isolate) runShim() error {
+	p, err := shim()
+	if err != nil {
+		return err
+	}
+	v, err := i.rt.RunProgram(p)
+	if err != nil {
+		return err
+	}
+	run, _ := goja.AssertFunction(v)
+	host := i.rt.NewObject()
+	evaluationAllowed := func(goja.FunctionCall) goja.Value {
+		return i.rt.ToValue(!i.started && i.options.Compatibility.Since("2025-06-01", "allow_eval_during_startup", ""))
+	}
+	if err := host.Set("evaluationAllowed", evaluationAllowed); err != nil {
+		return err
+	}
+	if err := host.Set("stack", func(c goja.FunctionCall) goja.Value {
+		return i.rt.ToValue(V8Stack(c.Argument(0).String()))
+	}); err != nil {
+		return err
+	}
+	_, err = run(goja.Undefined(), host)
+	return err
+}
+
+// Function makes a function of the language from one in Go. f runs on the isolate's goroutine and throws by panicking
+// with a value of the engine's, as Throw does. It must not keep its arguments' slice.
+func (i *Isolate) Function(name string, length int, f func(goja.FunctionCall) goja.Value) *goja.Object {
+	o := i.rt.ToValue(f).(*goja.Object)
+	_ = o.DefineDataProperty("name", i.rt.ToValue(name), goja.FLAG_FALSE, goja.FLAG_TRUE, goja.FLAG_FALSE)
+	_ = o.DefineDataProperty("length", i.rt.ToValue(length), goja.FLAG_FALSE, goja.FLAG_TRUE, goja.FLAG_FALSE)
+	return o
+}
+
+// DefineGlobal defines a global as the language's own are: not enumerable, replaceable.
+func (i *Isolate) DefineGlobal(name string, v goja.Value) error {
+	return i.rt.GlobalObject().DefineDataProperty(name, v, goja.FLAG_TRUE, goja.FLAG_TRUE, goja.FLAG_FALSE)
+}
