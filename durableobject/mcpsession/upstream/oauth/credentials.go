@@ -1,7 +1,6 @@
 package oauth
 
 import (
-	"encoding/json"
 	"log/slog"
 	"net/http"
 	"time"
@@ -53,8 +52,9 @@ type Options struct {
 	Credentials Credentials
 	// HTTP makes the requests to the token endpoint; nil means http.DefaultClient.
 	HTTP *http.Client
-	// Save is told of credentials that replace the earlier ones, before they are used; it may be nil. When it fails, the
-	// credentials are used all the same, and saved again with the next request.
+	// Save is told of credentials that replace the earlier ones, before they are used; it may be nil. One call is made at
+	// a time, and requests wait for it. When it fails, the credentials are used all the same, and saved again with the
+	// next request.
 	Save func(Credentials) error
 	// Load returns the credentials as they are saved. It is asked when the authorization server refuses to renew
 	// those in memory: another process may have renewed them. It may be nil.
@@ -77,8 +77,9 @@ type SignInOptions struct {
 	// Scopes are asked for beside those that the server names, such as those of the earlier credentials.
 	Scopes []string
 	// ClientID and ClientSecret are those of a client that was registered by hand; without one, the client registers
-	// itself.
-	ClientID, ClientSecret string
+	// itself. ClientIssuer is the authorization server that knows it; no other is told of it. Empty means whichever the
+	// MCP server names.
+	ClientID, ClientSecret, ClientIssuer string
 	// ClientMetadataURL is where a document about this client is published; it is the client's id with authorization
 	// servers that take such ids. Optional.
 	ClientMetadataURL string
@@ -86,17 +87,4 @@ type SignInOptions struct {
 	RedirectPort int
 	// Version is this client's version, for its registration and the MCP handshake.
 	Version string
-}
-
-// Details are the details of an error with CodeUnauthorized.
-type details struct {
-	Challenge string `json:"challenge"`
-}
-
-func encodeDetails(challenge string) json.RawMessage {
-	data, err := json.Marshal(details{challenge})
-	if err != nil {
-		return nil
-	}
-	return data
 }

@@ -1,0 +1,126 @@
+package mcpclient
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/tandem-do/tandem/durableobject/mcpsession/upstream"
+)
+
+// maxErrorBytes bounds the body of an answer that is an error.
+const maxErrorBytes = 64 << 10
+
+// meter is the HTTP transport under the SDK's: it keeps requests on the endpoint's origin, adds the headers, bounds what
+// is read, and notes how the server answers. It keeps an answer that is no use from breaking the session, which others
+// share.
+type meter struct {
+	base     http.RoundTripper
+	endpoint *url.URL
+	header   http.Header
+	oauth    bool // the SDK answers challenges
+}
+
+// RoundTrip sends a request.
+func (m *meter) RoundTrip(req *http.Request) (*http.Response, error) {
+	if req.URL.Scheme != m.endpoint.Scheme || req.URL.Host != m.endpoint.Host {
+		closeBody(req)
+		return nil, upstream.Errorf(upstream.CodeRefused,
+			"the source redirects to %s://%s; if that is right, add it by that address", req.URL.Scheme, req.URL.Host)
+	}
+	if len(m.header) > 0 {
+		req = req.Clone(req.Context())
+		for name, values := range m.header {
+			req.Header[http.CanonicalHeaderKey(name)] = values
+		}
+	}
+	x := exchangeOf(req.Context())
+	if x != nil {
+		x.sending()
+	}
+	resp, err := m.base.RoundTrip(req)
+	if err != nil || x == nil {
+		return resp, err
+	}
+	return m.answer(req, resp, x)
+}
+
+func closeBody(req *http.Request) {
+	if req.Body != nil {
+		_ = req.Body.Close()
+	}
+}
+
+// answer notes an answer, and returns what of it the SDK shall see.
+func (m *meter) answer(req *http.Request, resp *http.Response, x *exchange) (*http.Response, error) {
+	mediaType, _, err := mime.ParseMediaType(resp.Header.Get("Content-Type"))
+	if err != nil {
+		mediaType = ""
+	}
+	unauthorized := resp.StatusCode == http.StatusUnauthorized || resp.StatusCode == http.StatusForbidden
+	lost := resp.StatusCode == http.StatusNotFound && req.Header.Get("Mcp-Session-Id") != ""
+	challenge := ""
+	if unauthorized {
+		challenge = strings.Join(resp.Header.Values("WWW-Authenticate"), ", ")
+	}
+	x.answered(resp.StatusCode, mediaType, challenge, lost || unauthorized || resp.StatusCode == http.StatusBadRequest)
+	switch {
+	case lost:
+		// A body would hide from the SDK that it is the session which is missing.
+		_ = resp.Body.Close()
+		resp.Body, resp.ContentLength = http.NoBody, 0
+		return resp, nil
+	case resp.StatusCode >= 400:
+		return m.refusal(req, resp, mediaType)
+	case mediaType == "application/json":
+		return whole(resp, x)
+	default:
+		resp.Body = &metered{resp.Body, x}
+		return resp, nil
+	}
+}
+
+// refusal handles the status codes of errors.
+func (m *meter) refusal(req *http.Request, resp *http.Response, mediaType string) (*http.Response, error) {
+	unauthorized := resp.StatusCode == http.StatusUnauthorized || resp.StatusCode == http.StatusForbidden
+	if req.Method != http.MethodPost || unauthorized && m.oauth || mediaType == "application/json" && !unauthorized {
+		resp.Body = struct {
+			io.Reader
+			io.Closer
+		}{io.LimitReader(resp.Body, maxErrorBytes), resp.Body}
+		return resp, nil
+	}
+	_ = resp.Body.Close()
+	return nil, fmt.Errorf("status %d", resp.StatusCode)
+}
+
+// whole reads a JSON answer to its end, so that one that is too large fails its own call only.
+func whole(resp *http.Response, x *exchange) (*http.Response, error) {
+	body := resp.Body
+	data, err := io.ReadAll(&metered{body, x})
+	_ = body.Close()
+	if err != nil {
+		return nil, fmt.Errorf("read answer: %w", err)
+	}
+	resp.Body = io.NopCloser(bytes.NewReader(data))
+	return resp, nil
+}
+
+// metered is a body that counts what is read of it.
+type metered struct {
+	io.ReadCloser
+	x *exchange
+}
+
+// Read reads, unless that is more than the exchange may.
+func (b *metered) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	if n > 0 && !b.x.room(n) {
+		return 0, errTooLarge
+	}
+	return n, err
+}
