@@ -197,7 +197,7 @@ func (a *Actor) Break(reason BrokenReason, err error) {
 	}
 	a.breakLocked(reason, err)
 	for t := a.running; t != nil; t = t.next {
-		t.cancel(err)
+		t.life.End(err)
 	}
 	starting := a.starting
 	a.starting = nil
@@ -242,12 +242,13 @@ func (a *Actor) failure() error {
 
 // enlist makes t, whose lifetime is ctx, part of what is under way, and has it end when the actor breaks.
 func (a *Actor) enlist(ctx context.Context, t *turn) error {
-	t.Context, t.cancel = context.WithCancelCause(ctx)
+	t.life.Begin(ctx, time.Time{})
+	t.Context = &t.life
 	a.mu.Lock()
 	if a.reason != NotBroken {
 		err := a.err
 		a.mu.Unlock()
-		t.cancel(err)
+		t.life.End(err)
 		return err
 	}
 	a.active++
@@ -278,7 +279,7 @@ func (a *Actor) delist(t *turn) {
 		a.lastActive = a.shared.Store.Clock().Now()
 	}
 	a.mu.Unlock()
-	t.cancel(nil)
+	t.life.End(nil)
 	if t.finished != nil {
 		t.finished()
 	}

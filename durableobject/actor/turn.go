@@ -5,6 +5,7 @@ import (
 	"sync/atomic"
 
 	"github.com/tandem-do/tandem/durableobject/gate"
+	"github.com/tandem-do/tandem/proto/lifetime"
 )
 
 // turn is the context of code of the object: of an event, of what runs in a critical section, in Enter or in
@@ -25,8 +26,8 @@ type turn struct {
 	// background is true for what WaitUntil runs, and finished tells the host that it is done.
 	background bool
 	finished   func()
-	// cancel ends Context. Nil for code within an event, whose context it shares.
-	cancel context.CancelCauseFunc
+	// life is Context, except for code within an event, which shares the event's.
+	life lifetime.Context
 	// prev and next link the actor's running list. The actor's mu guards them.
 	prev, next *turn
 }

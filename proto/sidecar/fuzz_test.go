@@ -37,10 +37,7 @@ func FuzzCall(f *testing.F) {
 			return
 		}
 		h := (&callerConn{ctx: t.Context()}).newCall(1, c)
-		defer h.cancel(nil)
-		if h.stop != nil {
-			defer h.stop()
-		}
+		defer h.life.End(nil)
 		if c.GetFetch() != nil {
 			if r, err := h.incomingRequest(c.GetFetch()); err == nil && r.Body == nil {
 				t.Error("a request without a body")

@@ -147,7 +147,7 @@ func newDownload(h *hostCall) *download {
 		call: h, token: rand.Text(), attached: make(chan struct{}), ended: make(chan struct{}),
 	}
 	h.conn.objects.expect(d.token, d)
-	d.patience = time.AfterFunc(collectTimeout, func() { h.cancel(errNotCollected) })
+	d.patience = time.AfterFunc(collectTimeout, func() { h.life.End(errNotCollected) })
 	return d
 }
 
@@ -161,7 +161,7 @@ func (d *download) attach(s grpc.ServerStreamingServer[dopb.DownloadResponse]) {
 
 // detach notes that the reader has gone, which ends the call. A piece that is being sent is given up.
 func (d *download) detach() {
-	d.call.cancel(errCallerCanceled)
+	d.call.life.End(errCallerCanceled)
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.stream = nil
@@ -190,7 +190,7 @@ func (d *download) write(p []byte) error {
 		}
 		n := min(len(p), MaxInlineBodyBytes)
 		if err := d.stream.Send(&dopb.DownloadResponse{Data: p[:n]}); err != nil {
-			d.call.cancel(errCallerCanceled)
+			d.call.life.End(errCallerCanceled)
 			return err
 		}
 		p = p[n:]

@@ -7,8 +7,10 @@ import (
 	"net/http"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	dopb "github.com/tandem-do/tandem/proto/durableobject/v1"
+	"github.com/tandem-do/tandem/proto/lifetime"
 	"github.com/tandem-do/tandem/proto/objectid"
 )
 
@@ -45,9 +47,9 @@ type hostCall struct {
 	id     uint64
 	call   *dopb.Call
 	target Target
-	ctx    callContext
-	cancel context.CancelCauseFunc
-	stop   context.CancelFunc // frees the deadline's timer; nil without one
+	// life ends with the stream, at the call's deadline, when the caller cancels, and with the call; ctx comes from it.
+	life lifetime.Context
+	ctx  callContext
 
 	// entered and next order the calls for one target; guarded by the conn's mu. next is the call that
 	// enters after this one.
@@ -89,7 +91,7 @@ func (c *callerConn) receive(f *dopb.CallerFrame) error {
 		h := c.calls[f.GetCallId()]
 		c.mu.Unlock()
 		if h != nil {
-			h.cancel(errCallerCanceled)
+			h.life.End(errCallerCanceled)
 		}
 	}
 	return nil // a frame of a later version
@@ -171,13 +173,13 @@ func (c *callerConn) newCall(id uint64, call *dopb.Call) *hostCall {
 		Namespace: call.GetNamespace(), ID: objectid.ID(call.GetObjectId()), Name: call.GetObjectName(),
 		HasName: call.ObjectName != nil, Epoch: call.GetEpoch(), Props: call.GetProps(),
 	}}
-	ctx, cancel := context.WithCancelCause(c.ctx)
-	h.cancel = cancel
+	var deadline time.Time
 	if d := call.GetTimeout(); d != nil {
-		ctx, h.stop = context.WithTimeout(ctx, d.AsDuration())
+		deadline = time.Now().Add(d.AsDuration())
 	}
-	ctx = traceFields{call.GetTraceparent(), call.GetTracestate()}.into(ctx)
-	h.ctx = callContext{Context: ctx, call: h}
+	h.life.Begin(c.ctx, deadline)
+	trace := traceFields{call.GetTraceparent(), call.GetTracestate()}
+	h.ctx = callContext{Context: trace.into(&h.life), call: h}
 	return h
 }
 
@@ -210,10 +212,7 @@ func (h *hostCall) run() {
 	if h.conn.objects.ordered {
 		h.enter()
 	}
-	h.cancel(errCallEnded)
-	if h.stop != nil {
-		h.stop()
-	}
+	h.life.End(errCallEnded)
 }
 
 func (h *hostCall) runRPC(r *dopb.RpcRequest) {
