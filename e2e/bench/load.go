@@ -39,7 +39,7 @@ func runLoad(ctx context.Context, s settings, pids []int, call func(worker int) 
 	before, began := cpuTime(pids), time.Now()
 	var wg sync.WaitGroup
 	for w := range s.clients {
-		histograms[w] = hdrhistogram.New(1, time.Minute.Microseconds(), 3)
+		histograms[w] = newHistogram()
 		wg.Go(func() {
 			for ctx.Err() == nil && failure.Load() == nil {
 				t := time.Now()
@@ -52,14 +52,34 @@ func runLoad(ctx context.Context, s settings, pids []int, call func(worker int) 
 		})
 	}
 	wg.Wait()
-	took := time.Since(began)
 	if err := failure.Load(); err != nil {
 		return result{}, *err
 	}
-	total := hdrhistogram.New(1, time.Minute.Microseconds(), 3)
+	total := newHistogram()
 	for _, h := range histograms {
 		total.Merge(h)
 	}
+	return summarize(total, time.Since(began), cpuTime(pids)-before)
+}
+
+func newHistogram() *hdrhistogram.Histogram {
+	return hdrhistogram.New(1, time.Minute.Microseconds(), 3)
+}
+
+// runSwarm has a swarm send requests for d, and measures the processes of the server meanwhile.
+func runSwarm(ctx context.Context, s settings, pids []int, load *swarm) (result, error) {
+	ctx, cancel := context.WithTimeout(ctx, s.duration)
+	defer cancel()
+	latency := newHistogram()
+	before, began := cpuTime(pids), time.Now()
+	if err := load.run(ctx, latency); err != nil {
+		return result{}, err
+	}
+	return summarize(latency, time.Since(began), cpuTime(pids)-before)
+}
+
+// summarize turns the latencies of a round, its length and the servers' processor time into its result.
+func summarize(total *hdrhistogram.Histogram, took, cpu time.Duration) (result, error) {
 	n := total.TotalCount()
 	if n == 0 {
 		return result{}, errors.New("no request was finished in time")
@@ -68,7 +88,7 @@ func runLoad(ctx context.Context, s settings, pids []int, call func(worker int) 
 		perSecond: float64(n) / took.Seconds(),
 		p50:       time.Duration(total.ValueAtQuantile(50)) * time.Microsecond,
 		p99:       time.Duration(total.ValueAtQuantile(99)) * time.Microsecond,
-		cpu:       (cpuTime(pids) - before) / time.Duration(n),
+		cpu:       cpu / time.Duration(n),
 	}, nil
 }
 

@@ -2,11 +2,11 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"strconv"
 	"strings"
-	"sync/atomic"
 	"text/tabwriter"
 	"time"
 )
@@ -106,12 +106,6 @@ func compareObjects(ctx context.Context, s settings, w objectWorkload, servers [
 
 // objectRound makes each object live, and then the load.
 func objectRound(ctx context.Context, s settings, w objectWorkload, srv *objectServer, n int) (result, error) {
-	s.clients = w.clients
-	wires, stop, err := dialWires(srv.address, w.clients)
-	if err != nil {
-		return result{}, err
-	}
-	defer stop()
 	prefix := fmt.Sprintf("%s%d-%d-", w.before, w.clients, w.names)
 	if w.names == 0 {
 		prefix += strconv.Itoa(n) + "-"
@@ -120,31 +114,52 @@ func objectRound(ctx context.Context, s settings, w objectWorkload, srv *objectS
 	for i := range paths {
 		paths[i] = prefix + strconv.Itoa(i) + w.after
 	}
-	var next atomic.Int64
-	call := func(worker int) error {
-		i := int(next.Add(1) - 1)
-		path := ""
+	check := func(body []byte) error {
+		if len(body) == 0 || body[0] < '1' || body[0] > '9' {
+			return fmt.Errorf("%s: not a count: %q", w.name, body)
+		}
+		return nil
+	}
+	if err := makeLive(srv.address, w.method, paths, check); err != nil {
+		return result{}, err
+	}
+	next := -1
+	load, err := dialSwarm(srv.address, w.clients, func() (method, path string) {
+		next++
 		if w.names == 0 {
-			path = prefix + strconv.Itoa(i) + w.after
-		} else {
-			path = paths[i%w.names]
+			return w.method, prefix + strconv.Itoa(next) + w.after
 		}
-		body, err := wires[worker].do(w.method, path)
-		if err == nil && (len(body) == 0 || body[0] < '1' || body[0] > '9') {
-			err = fmt.Errorf("%s: not a count: %q", path, body)
-		}
-		return err
+		return w.method, paths[next%w.names]
+	}, check)
+	if err != nil {
+		return result{}, err
 	}
-	if w.names > 0 {
-		if _, err := eachWorker(w.clients, w.names, func(worker, _ int) error { return call(worker) }); err != nil {
-			return result{}, err
-		}
-	}
-	r, err := runLoad(ctx, s, srv.pids, call)
+	r, err := runSwarm(ctx, s, srv.pids, load)
+	err = errors.Join(err, load.close())
 	for _, pid := range srv.pids {
 		peak := peakBytes(pid)
 		r.peak += peak
 	}
 	srv.peak = max(srv.peak, r.peak)
 	return r, err
+}
+
+// makeLive makes each object live.
+func makeLive(address, method string, paths []string, check func([]byte) error) error {
+	if len(paths) == 0 {
+		return nil
+	}
+	wires, stop, err := dialWires(address, feeders)
+	if err != nil {
+		return err
+	}
+	defer stop()
+	_, err = eachWorker(feeders, len(paths), func(worker, i int) error {
+		body, err := wires[worker].do(method, paths[i])
+		if err != nil {
+			return err
+		}
+		return check(body)
+	})
+	return err
 }

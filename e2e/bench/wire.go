@@ -1,12 +1,11 @@
 package main
 
 import (
-	"bufio"
 	"bytes"
 	"errors"
 	"fmt"
-	"io"
 	"net"
+	"slices"
 	"strconv"
 	"time"
 )
@@ -18,9 +17,8 @@ const wireTimeout = 10 * time.Minute
 // belongs to one goroutine.
 type wire struct {
 	conn net.Conn
-	r    *bufio.Reader
 	out  []byte
-	body []byte
+	in   []byte
 }
 
 func dialWire(address string) (*wire, error) {
@@ -31,7 +29,7 @@ func dialWire(address string) (*wire, error) {
 	if err := conn.SetDeadline(time.Now().Add(wireTimeout)); err != nil {
 		return nil, errors.Join(err, conn.Close())
 	}
-	return &wire{conn: conn, r: bufio.NewReaderSize(conn, 4096)}, nil
+	return &wire{conn: conn}, nil
 }
 
 // dialWires returns n connections and what closes them.
@@ -53,59 +51,83 @@ func dialWires(address string, n int) ([]*wire, func(), error) {
 	return all, stop, nil
 }
 
-// do sends a request without a body. What it returns lasts until the next one. Any status but 200 is an error.
-func (w *wire) do(method, path string) ([]byte, error) {
-	w.out = append(append(append(append(w.out[:0], method...), ' '), path...), " HTTP/1.1\r\nHost: bench\r\n"...)
+// appendRequest appends a request without a body.
+func appendRequest(b []byte, method, path string) []byte {
+	b = append(append(append(append(b, method...), ' '), path...), " HTTP/1.1\r\nHost: bench\r\n"...)
 	if method != "GET" {
-		w.out = append(w.out, "Content-Length: 0\r\n"...)
+		b = append(b, "Content-Length: 0\r\n"...)
 	}
-	w.out = append(w.out, '\r', '\n')
+	return append(b, '\r', '\n')
+}
+
+// responseParser finds the end of one response. Any status but 200, and a response without a length, is an error.
+type responseParser struct {
+	head int // bytes before the body, once they are known
+	end  int
+}
+
+// parse takes all that has come so far, and returns the body once it is whole.
+func (p *responseParser) parse(in []byte) (body []byte, whole bool, err error) {
+	if p.head == 0 {
+		i := bytes.Index(in, []byte("\r\n\r\n"))
+		if i < 0 {
+			return nil, false, nil
+		}
+		length, err := contentLength(in[:i])
+		if err != nil {
+			return nil, false, err
+		}
+		p.head, p.end = i+4, i+4+length
+	}
+	if len(in) < p.end {
+		return nil, false, nil
+	}
+	if body = in[p.head:p.end]; len(in) < 12 || string(in[9:12]) != "200" {
+		status, _, _ := bytes.Cut(in, []byte("\r\n"))
+		return nil, false, fmt.Errorf("%s: %s", status, body)
+	}
+	return body, true, nil
+}
+
+// contentLength finds the length of the body in a response's head.
+func contentLength(head []byte) (int, error) {
+	for len(head) > 0 {
+		var line []byte
+		line, head, _ = bytes.Cut(head, []byte("\r\n"))
+		name, value, _ := bytes.Cut(line, []byte(":"))
+		if len(name) != 14 || !bytes.EqualFold(name, []byte("content-length")) {
+			continue
+		}
+		n, err := strconv.Atoi(string(bytes.TrimSpace(value)))
+		if err != nil || n < 0 || n > 1<<20 {
+			return 0, fmt.Errorf("a response with Content-Length %q", value)
+		}
+		return n, nil
+	}
+	return 0, errors.New("a response without a Content-Length")
+}
+
+// do sends a request without a body. What it returns lasts until the next one.
+func (w *wire) do(method, path string) ([]byte, error) {
+	w.out = appendRequest(w.out[:0], method, path)
 	if _, err := w.conn.Write(w.out); err != nil {
 		return nil, err
 	}
-	line, err := w.r.ReadSlice('\n')
-	if err != nil {
-		return nil, err
-	}
-	ok := len(line) > 12 && string(line[9:12]) == "200"
-	status := ""
-	if !ok {
-		status = string(bytes.TrimSpace(line))
-	}
-	if err := w.readBody(); err != nil {
-		return nil, fmt.Errorf("%s %s: %w", method, path, err)
-	}
-	if !ok {
-		return nil, fmt.Errorf("%s %s: %s: %s", method, path, status, w.body)
-	}
-	return w.body, nil
-}
-
-// readBody reads the header fields and the body.
-func (w *wire) readBody() error {
-	length := -1
+	var response responseParser
+	w.in = w.in[:0]
 	for {
-		line, err := w.r.ReadSlice('\n')
+		w.in = slices.Grow(w.in, 4096)
+		n, err := w.conn.Read(w.in[len(w.in):cap(w.in)])
 		if err != nil {
-			return err
+			return nil, err
 		}
-		line = bytes.TrimRight(line, "\r\n")
-		if len(line) == 0 {
-			break
+		w.in = w.in[:len(w.in)+n]
+		body, whole, err := response.parse(w.in)
+		if err != nil {
+			return nil, fmt.Errorf("%s %s: %w", method, path, err)
 		}
-		if name, value, _ := bytes.Cut(line, []byte(":")); len(name) == 14 && bytes.EqualFold(name, []byte("content-length")) {
-			if length, err = strconv.Atoi(string(bytes.TrimSpace(value))); err != nil {
-				return err
-			}
+		if whole {
+			return body, nil
 		}
 	}
-	if length < 0 || length > 1<<20 {
-		return errors.New("a response without a Content-Length")
-	}
-	if cap(w.body) < length {
-		w.body = make([]byte, length)
-	}
-	w.body = w.body[:length]
-	_, err := io.ReadFull(w.r, w.body)
-	return err
 }
