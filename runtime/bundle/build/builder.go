@@ -1,0 +1,179 @@
+package build
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/evanw/esbuild/pkg/api"
+
+	"github.com/tandem-do/tandem/runtime/bundle"
+)
+
+// Builder builds one project, again and again. Close it.
+type Builder struct {
+	o       Options
+	context api.BuildContext
+
+	// mu guards the build that runs.
+	mu   sync.Mutex
+	seen *seen
+}
+
+// Result is a build that worked.
+type Result struct {
+	// Code is the script, in the shape that package isolate describes; SourceMap is its map.
+	Code, SourceMap []byte
+	// Format is how the script takes events.
+	Format bundle.Format
+	// Exports are the names that the entry exports, sorted.
+	Exports []string
+	// Inputs are the absolute paths of the files that went in, sorted.
+	Inputs []string
+	// Warnings are what esbuild and wrangler's rules have to say.
+	Warnings []Message
+
+	main string
+}
+
+// New returns a builder. Errors are of the options; those of the project come with Build.
+func New(o Options) (*Builder, error) {
+	if err := o.validate(); err != nil {
+		return nil, fmt.Errorf("build: %w", err)
+	}
+	if o.Modules == nil {
+		o.Modules = HostModules()
+	}
+	if o.Mode == "" {
+		o.Mode = Development
+	}
+	if o.BaseDir == "" {
+		o.BaseDir = filepath.Dir(o.Entry)
+	}
+	b := &Builder{o: o, seen: &seen{}}
+	c, contextErr := api.Context(b.buildOptions())
+	if contextErr != nil {
+		return nil, &Error{Messages: messages(contextErr.Errors, api.ErrorMessage)}
+	}
+	b.context = c
+	return b, nil
+}
+
+// Build builds once. The error is *Error for a fault of the project, or the context's.
+func Build(ctx context.Context, o Options) (*Result, error) {
+	b, err := New(o)
+	if err != nil {
+		return nil, err
+	}
+	defer b.Close()
+	return b.Build(ctx)
+}
+
+// Close frees what the builder keeps. No build may run.
+func (b *Builder) Close() { b.context.Dispose() }
+
+// Build builds what is there now. The error is *Error for a fault of the project, or the context's.
+func (b *Builder) Build(ctx context.Context) (*Result, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if err := ctx.Err(); err != nil {
+		return nil, context.Cause(ctx)
+	}
+	b.seen.reset()
+	stop := context.AfterFunc(ctx, b.context.Cancel)
+	r := b.context.Rebuild()
+	if !stop() {
+		return nil, context.Cause(ctx)
+	}
+	warnings := append(b.seen.warnings(), messages(r.Warnings, api.WarningMessage)...)
+	if len(r.Errors) > 0 {
+		return nil, &Error{Messages: messages(b.seen.explain(r.Errors), api.ErrorMessage), Warnings: warnings, Inputs: b.seen.files()}
+	}
+	return b.result(&r, warnings)
+}
+
+func (b *Builder) result(r *api.BuildResult, warnings []Message) (*Result, error) {
+	meta, err := parseMetafile(r.Metafile)
+	if err != nil {
+		return nil, err
+	}
+	res := &Result{Warnings: warnings, main: relative(b.o.Dir, b.o.Entry)}
+	var code string
+	for _, f := range r.OutputFiles {
+		if strings.HasSuffix(f.Path, ".map") {
+			res.SourceMap = f.Contents
+		} else {
+			code = string(f.Contents)
+		}
+	}
+	s, err := wrap(code)
+	if err != nil {
+		return nil, err
+	}
+	if !slices.Equal(s.exports, meta.exports) && !s.commonJS {
+		return nil, fmt.Errorf("the bundler says that the entry exports %q, and the bundle exports %q", meta.exports, s.exports)
+	}
+	res.Code, res.Exports = []byte(s.code), s.exports
+	res.Format = bundle.FormatServiceWorker
+	if len(s.exports) > 0 {
+		res.Format = bundle.FormatModules
+	}
+	res.Inputs = b.seen.files()
+	for _, name := range meta.inputs {
+		res.Inputs = append(res.Inputs, filepath.Join(b.o.Dir, filepath.FromSlash(name)))
+	}
+	slices.Sort(res.Inputs)
+	res.Inputs = slices.Compact(res.Inputs)
+	return res, nil
+}
+
+// Bundle makes a bundle of the result. It sets the manifest's Format, Main and Exports; it fails with *Error when a class
+// that the configuration names is not exported.
+func (r *Result) Bundle(m bundle.Manifest) (*bundle.Bundle, error) {
+	m.Format, m.Main, m.Exports = r.Format, r.main, r.Exports
+	if err := r.checkClasses(&m); err != nil {
+		return nil, err
+	}
+	b, err := bundle.New(&m, r.Code, r.SourceMap)
+	if err != nil {
+		return nil, fmt.Errorf("bundle %s: %w", m.Name, err)
+	}
+	return b, nil
+}
+
+// checkClasses checks that the entry exports the object classes that bindings and migrations name.
+func (r *Result) checkClasses(m *bundle.Manifest) error {
+	var missing []string
+	for _, c := range m.Classes {
+		if !slices.Contains(r.Exports, c.Name) && !slices.Contains(missing, c.Name) {
+			missing = append(missing, c.Name)
+		}
+	}
+	if len(missing) == 0 {
+		return nil
+	}
+	text := fmt.Sprintf("the configuration names Durable Object classes that %s does not export: %s", m.Main, strings.Join(missing, ", "))
+	if m.Format == bundle.FormatServiceWorker {
+		text += " (it exports nothing, so that it is a script of the Service Worker format)"
+	}
+	return &Error{Messages: []Message{plain(text)}, Inputs: r.Inputs}
+}
+
+// relative returns a path with slashes as the project sees it.
+func relative(dir, path string) string {
+	rel, err := filepath.Rel(dir, path)
+	if err != nil {
+		return filepath.ToSlash(path)
+	}
+	return filepath.ToSlash(rel)
+}
+
+// IsProjectError says whether an error is the project's fault, so that the next change may mend it.
+func IsProjectError(err error) bool {
+	_, ok := errors.AsType[*Error](err)
+	return ok
+}

@@ -1,0 +1,118 @@
+package build
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// Mode is what a script is built for.
+type Mode string
+
+const (
+	// Development is the default.
+	Development Mode = "development"
+	// Production is for a bundle file.
+	Production Mode = "production"
+)
+
+// ModuleType says what a file is that a rule names.
+type ModuleType string
+
+// The types that wrangler has. Text is a string, Data an ArrayBuffer; both are the module's default export.
+const (
+	ESModule     ModuleType = "ESModule"
+	CommonJS     ModuleType = "CommonJS"
+	CompiledWasm ModuleType = "CompiledWasm"
+	Text         ModuleType = "Text"
+	Data         ModuleType = "Data"
+)
+
+// ModuleTypes returns all types.
+func ModuleTypes() []ModuleType { return []ModuleType{ESModule, CommonJS, CompiledWasm, Text, Data} }
+
+// Rule says of which type the files are that match a glob. An asterisk in a glob matches anything, slashes too.
+type Rule struct {
+	Type  ModuleType
+	Globs []string
+	// Fallthrough lets later rules of the same type apply too. Nil means no, with a warning if that drops one.
+	Fallthrough *bool
+}
+
+// Options say what to build and how. Dir and Entry are required.
+type Options struct {
+	// Dir is the project's directory, where its configuration is: an absolute path.
+	Dir string
+	// Entry is the script's main file: an absolute path.
+	Entry string
+	// Mode decides process.env.NODE_ENV; empty means Development.
+	Mode Mode
+	// CompatibilityDate and CompatibilityFlags are the Worker's. They decide which node: modules may be imported.
+	CompatibilityDate  string
+	CompatibilityFlags []string
+	// Define replaces global expressions by JavaScript expressions.
+	Define map[string]string
+	// Alias replaces imported names, each by a name or a path that is relative to Dir.
+	Alias map[string]string
+	// Rules stand before the default ones.
+	Rules []Rule
+	// BaseDir is where additional modules are looked for, an absolute path; empty means the entry's directory.
+	BaseDir string
+	// FindAdditionalModules makes the files under BaseDir that a rule names importable by a computed name.
+	FindAdditionalModules bool
+	// TSConfig is the path of a tsconfig.json instead of the nearest one.
+	TSConfig string
+	// JSXFactory and JSXFragment replace React.createElement and React.Fragment.
+	JSXFactory, JSXFragment string
+	// KeepNames keeps the names of functions and classes that esbuild has to rename, at a cost for each function.
+	KeepNames bool
+	// Modules are the names of the modules that the host provides; nil means HostModules().
+	Modules []string
+}
+
+func (o *Options) validate() error {
+	var errs []error
+	if !filepath.IsAbs(o.Dir) {
+		errs = append(errs, fmt.Errorf("Dir %q is not absolute", o.Dir))
+	}
+	if !filepath.IsAbs(o.Entry) {
+		errs = append(errs, fmt.Errorf("Entry %q is not absolute", o.Entry))
+	}
+	if o.BaseDir != "" && !filepath.IsAbs(o.BaseDir) {
+		errs = append(errs, fmt.Errorf("BaseDir %q is not absolute", o.BaseDir))
+	}
+	for _, r := range o.Rules {
+		if !slices.Contains(ModuleTypes(), r.Type) {
+			errs = append(errs, fmt.Errorf("rule of type %q", r.Type))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// HostModules are the modules that the host provides.
+func HostModules() []string {
+	names := []string{"cloudflare:workers"}
+	for name := range strings.FieldsSeq(`assert async_hooks buffer crypto diagnostics_channel events path process querystring
+		stream string_decoder timers url util`) {
+		names = append(names, "node:"+name)
+	}
+	return names
+}
+
+// nodeSince is the date from which every Worker has the node: modules. Like workerd: compatibility-date.capnp, nodeJsCompat.
+const nodeSince = "2026-08-04"
+
+// nodeCompat says which node: modules the script may import: all, or only async_hooks, or none.
+func (o *Options) nodeCompat() (all, hooks bool) {
+	on := func(name string) bool { return slices.Contains(o.CompatibilityFlags, name) }
+	all = (on("nodejs_compat") || o.CompatibilityDate >= nodeSince) && !on("no_nodejs_compat")
+	return all, all || on("nodejs_als") && !on("no_nodejs_als")
+}
+
+// hasNavigator says whether the script has a global navigator. Like workerd: compatibility-date.capnp, globalNavigator.
+func (o *Options) hasNavigator() bool {
+	on := func(name string) bool { return slices.Contains(o.CompatibilityFlags, name) }
+	return (on("global_navigator") || o.CompatibilityDate >= "2022-03-21") && !on("no_global_navigator")
+}
