@@ -16,7 +16,8 @@ type exchange struct {
 	accepted  bool       // a request may have reached the server, and was not refused for its session
 	status    int        // of the last answer
 	mediaType string     // of the last answer
-	challenge string     // of the last answer with 401 or 403
+	refusal   int        // 401 or 403, if the server refused credentials and did nothing since
+	challenge string     // of that refusal
 	read      int64      // bytes of answers
 	tooLarge  bool
 }
@@ -48,17 +49,27 @@ func (x *exchange) finish() {
 func (x *exchange) sending() {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	x.accepted, x.status, x.mediaType, x.challenge = true, 0, "", ""
+	x.accepted, x.status, x.mediaType = true, 0, ""
 }
 
 // answered notes an answer. refused says that the server has not acted on the request.
-func (x *exchange) answered(status int, mediaType, challenge string, refused bool) {
+func (x *exchange) answered(status int, mediaType string, refused bool) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	x.status, x.mediaType, x.challenge = status, mediaType, challenge
+	x.status, x.mediaType = status, mediaType
 	if refused {
 		x.accepted = false
 	}
+	if status < 300 {
+		x.refusal, x.challenge = 0, ""
+	}
+}
+
+// challenged notes that credentials were refused. What the SDK tries next may fail for reasons that say less.
+func (x *exchange) challenged(status int, challenge string) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.refusal, x.challenge = status, challenge
 }
 
 func (x *exchange) wasAccepted() bool {
@@ -88,6 +99,7 @@ type outcome struct {
 	accepted  bool
 	status    int
 	mediaType string
+	refusal   int
 	challenge string
 	tooLarge  bool
 }
@@ -95,5 +107,5 @@ type outcome struct {
 func (x *exchange) outcome() outcome {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	return outcome{x.accepted, x.status, x.mediaType, x.challenge, x.tooLarge}
+	return outcome{x.accepted, x.status, x.mediaType, x.refusal, x.challenge, x.tooLarge}
 }

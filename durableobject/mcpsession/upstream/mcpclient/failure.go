@@ -37,8 +37,8 @@ func (c *client) failure(ctx context.Context, op operation, x *exchange, err err
 		return known
 	case ctx.Err() != nil:
 		return c.ended(ctx, op, seen)
-	case seen.status == http.StatusUnauthorized || seen.status == http.StatusForbidden:
-		return Unauthorized(seen.status, seen.challenge)
+	case seen.refusal != 0:
+		return Unauthorized(seen.refusal, seen.challenge)
 	case seen.status == http.StatusTooManyRequests:
 		return upstream.Errorf(upstream.CodeUnavailable, "%s: the source asks for fewer requests (status 429)", op.name)
 	case seen.status >= http.StatusInternalServerError:

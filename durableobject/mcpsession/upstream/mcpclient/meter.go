@@ -63,11 +63,10 @@ func (m *meter) answer(req *http.Request, resp *http.Response, x *exchange) (*ht
 	}
 	unauthorized := resp.StatusCode == http.StatusUnauthorized || resp.StatusCode == http.StatusForbidden
 	lost := resp.StatusCode == http.StatusNotFound && req.Header.Get("Mcp-Session-Id") != ""
-	challenge := ""
+	x.answered(resp.StatusCode, mediaType, lost || unauthorized || resp.StatusCode == http.StatusBadRequest)
 	if unauthorized {
-		challenge = strings.Join(resp.Header.Values("WWW-Authenticate"), ", ")
+		x.challenged(resp.StatusCode, strings.Join(resp.Header.Values("WWW-Authenticate"), ", "))
 	}
-	x.answered(resp.StatusCode, mediaType, challenge, lost || unauthorized || resp.StatusCode == http.StatusBadRequest)
 	switch {
 	case lost:
 		// A body would hide from the SDK that it is the session which is missing.

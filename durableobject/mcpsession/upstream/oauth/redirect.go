@@ -102,9 +102,13 @@ func problem(query url.Values) string {
 	kind, description := query.Get("error"), query.Get("error_description")
 	switch {
 	case kind == "" && query.Get("code") == "":
-		return "no code"
+		return "it sent no code"
+	case kind == "":
+		return ""
+	case description == "":
+		return "it answered " + kind
 	default:
-		return fmt.Sprintf("%.100q %.500q", kind, description) // quoted, as it goes to a terminal
+		return "it answered " + kind + ": " + description
 	}
 }
 

@@ -6,8 +6,10 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strings"
 	"sync"
 	"time"
+	"unicode"
 
 	"github.com/modelcontextprotocol/go-sdk/auth"
 	"github.com/modelcontextprotocol/go-sdk/oauthex"
@@ -44,6 +46,9 @@ func SignIn(ctx context.Context, o SignInOptions) (Credentials, error) {
 		}
 	}
 	if err := s.try(ctx); err != nil {
+		if s.failed != nil { // it says more than what came of it
+			return Credentials{}, s.failed
+		}
 		return Credentials{}, err
 	}
 	if s.issued.AccessToken == "" {
@@ -146,8 +151,17 @@ func (s *signIn) Authorize(ctx context.Context, req *http.Request, resp *http.Re
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.failed = upstream.Errorf(upstream.CodeUnauthorized, "sign in: %.*s", maxReasonBytes, err)
+	s.failed = upstream.Errorf(upstream.CodeUnauthorized, "sign in: %s", printable(err.Error()))
 	return s.failed
+}
+
+// printable makes one line, that a terminal can show, of what a server may have written.
+func printable(s string) string {
+	s = strings.Join(strings.FieldsFunc(s, func(r rune) bool { return !unicode.IsGraphic(r) }), " ")
+	if len(s) > maxReasonBytes {
+		s = strings.ToValidUTF8(s[:maxReasonBytes], "") + "…"
+	}
+	return s
 }
 
 // fetch sends the person to the authorization server and waits for the browser to come back.
@@ -167,7 +181,7 @@ func (s *signIn) fetch(ctx context.Context, args *auth.AuthorizationArgs) (*auth
 	select {
 	case got := <-answer:
 		if got.problem != "" {
-			return nil, errors.New("the authorization server answered: " + got.problem)
+			return nil, errors.New("the authorization server did not sign anyone in: " + got.problem)
 		}
 		return &got.result, nil
 	case <-ctx.Done():
