@@ -102,7 +102,7 @@ func (u *user) signIn(ctx context.Context, challenge string) error {
 // connect does what a host does with a source that was added.
 func (u *user) connect(ctx context.Context) (err error) {
 	u.close()
-	o := mcpclient.Options{URL: u.url}
+	o := mcpclient.Options{URL: u.url, ToolsChanged: func() {}}
 	if u.credentials != nil {
 		o.OAuth = oauth.New(oauth.Options{Credentials: *u.credentials})
 	}

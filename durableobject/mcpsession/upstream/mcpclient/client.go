@@ -55,6 +55,10 @@ const (
 	callLimit = 4*upstream.MaxResultBytes + 64<<10
 )
 
+// maxResumptions is how often a stream that brings nothing is resumed. A call gives up by its deadline; a standing stream
+// that has failed for good ends its session.
+const maxResumptions = 50
+
 // maxLater is how often a server may ask to come back for one call.
 const maxLater = 5
 
@@ -115,6 +119,7 @@ func (c *client) current(ctx context.Context) (*mcp.ClientSession, error) {
 		OAuthHandler:         c.options.OAuth,
 		MaxEventSize:         callLimit,
 		DisableStandaloneSSE: c.options.ToolsChanged == nil,
+		MaxRetries:           maxResumptions,
 	}, nil)
 	if err != nil {
 		return nil, c.failure(ctx, op, x, err)

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"sync/atomic"
 
 	"github.com/tandem-do/tandem/durableobject/mcpsession/upstream"
 )
@@ -22,7 +23,8 @@ type meter struct {
 	base     http.RoundTripper
 	endpoint *url.URL
 	header   http.Header
-	oauth    bool // the SDK answers challenges
+	oauth    bool         // the SDK answers challenges
+	stood    atomic.Int64 // how often the current session's standing stream was opened again
 }
 
 // RoundTrip sends a request.
@@ -39,14 +41,21 @@ func (m *meter) RoundTrip(req *http.Request) (*http.Response, error) {
 		}
 	}
 	x := exchangeOf(req.Context())
+	if req.Method == http.MethodGet && (x == nil || req.Header.Get("Last-Event-Id") == "") {
+		return m.stand(req, x)
+	}
 	if x != nil {
 		x.sending()
 	}
 	resp, err := m.base.RoundTrip(req)
-	if err != nil || x == nil {
-		return resp, err
+	switch {
+	case err != nil:
+		return nil, err
+	case x == nil: // nobody waits for it
+		return bounded(resp), nil
+	default:
+		return m.answer(req, resp, x)
 	}
-	return m.answer(req, resp, x)
 }
 
 func closeBody(req *http.Request) {
@@ -87,14 +96,19 @@ func (m *meter) answer(req *http.Request, resp *http.Response, x *exchange) (*ht
 func (m *meter) refusal(req *http.Request, resp *http.Response, mediaType string) (*http.Response, error) {
 	unauthorized := resp.StatusCode == http.StatusUnauthorized || resp.StatusCode == http.StatusForbidden
 	if req.Method != http.MethodPost || unauthorized && m.oauth || mediaType == "application/json" && !unauthorized {
-		resp.Body = struct {
-			io.Reader
-			io.Closer
-		}{io.LimitReader(resp.Body, maxErrorBytes), resp.Body}
-		return resp, nil
+		return bounded(resp), nil
 	}
 	_ = resp.Body.Close()
 	return nil, fmt.Errorf("status %d", resp.StatusCode)
+}
+
+// bounded cuts the body of an answer that is not a result.
+func bounded(resp *http.Response) *http.Response {
+	resp.Body = struct {
+		io.Reader
+		io.Closer
+	}{io.LimitReader(resp.Body, maxErrorBytes), resp.Body}
+	return resp
 }
 
 // whole reads a JSON answer to its end, so that one that is too large fails its own call only.
