@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"syscall"
 	"time"
 
 	"code.dny.dev/ssrf"
@@ -48,11 +49,18 @@ type Options struct {
 
 // NewClient returns a client with the package's guarantees. Pass its errors through Error before anybody sees them.
 func NewClient(o Options) *http.Client {
-	dialTimeout := cmp.Or(o.DialTimeout, 5*time.Second)
-	dialer := &net.Dialer{Timeout: dialTimeout, KeepAlive: keepAlive, Resolver: o.Resolver}
-	if !o.AllowPrivate {
-		dialer.Control = ssrf.New(ssrf.WithAnyPort()).Safe
+	if o.AllowPrivate {
+		return newClient(o, nil)
 	}
+	return newClient(o, ssrf.New(ssrf.WithAnyPort()).Safe)
+}
+
+// control decides on an address that is about to be dialled, as net.Dialer.Control does.
+type control func(network, address string, c syscall.RawConn) error
+
+func newClient(o Options, permit control) *http.Client {
+	dialTimeout := cmp.Or(o.DialTimeout, 5*time.Second)
+	dialer := &net.Dialer{Timeout: dialTimeout, KeepAlive: keepAlive, Resolver: o.Resolver, Control: permit}
 	transport := &http.Transport{
 		DialContext:            dialer.DialContext,
 		TLSHandshakeTimeout:    dialTimeout,
