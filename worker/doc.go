@@ -3,5 +3,6 @@
 // the router. It holds no state of an object; stopping it loses nothing.
 //
 // This file's package only wires: ingress (every request), auth (who is it), directory (users and organizations),
-// mcp (the MCP endpoint) and policies (its rules). Serve is called once per process, from cmd/tandem.
+// mcp (the MCP endpoint), policies (its rules), websession (people at a browser) and approvals (their page). Serve is
+// called once per process, from cmd/tandem.
 package worker

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"strings"
 
 	"google.golang.org/grpc"
 
@@ -14,11 +15,13 @@ import (
 	routerpb "github.com/tandem-do/tandem/proto/router/v1"
 	"github.com/tandem-do/tandem/proto/sidecar"
 	"github.com/tandem-do/tandem/runtime/binding"
+	"github.com/tandem-do/tandem/worker/approvals"
 	"github.com/tandem-do/tandem/worker/auth"
 	"github.com/tandem-do/tandem/worker/directory"
 	"github.com/tandem-do/tandem/worker/ingress"
 	"github.com/tandem-do/tandem/worker/mcp"
 	"github.com/tandem-do/tandem/worker/policies"
+	"github.com/tandem-do/tandem/worker/websession"
 )
 
 // Options say how a worker process runs.
@@ -29,6 +32,12 @@ type Options struct {
 	PublicURL string
 	// Issuer is the authorization server; Audience is what tokens must be for. Default: the MCP endpoint's URL.
 	Issuer, Audience string
+	// WebClientID is the worker as a client of the issuer, with which people sign in at a browser. Default: the address of
+	// the client-ID metadata document that it serves, for issuers that take such. WebClientSecret goes with it, if any.
+	WebClientID, WebClientSecret string
+	// SessionKeyFile has the key that seals browser sessions; see websession.OpenKey. Default: a random key, so that they
+	// end with the process.
+	SessionKeyFile string
 	// Directory is where users and organizations are: sqlite:PATH or postgres://…
 	Directory string
 	// Router is the connection to the router process.
@@ -56,6 +65,9 @@ func (o Options) Validate() error {
 	if o.AllowedOrigins != nil || o.AllowedHosts != nil {
 		_, err := ingress.New(ingress.Options{AllowedHosts: o.AllowedHosts, AllowedOrigins: o.AllowedOrigins})
 		errs = append(errs, err)
+	}
+	if o.WebClientSecret != "" && o.WebClientID == "" {
+		errs = append(errs, errors.New("a web client secret goes with a web client ID, which is missing"))
 	}
 	errs = append(errs, auth.Options{PublicURL: o.PublicURL, Issuer: o.Issuer}.Validate())
 	return errors.Join(errs...)
@@ -85,9 +97,17 @@ func serve(ctx context.Context, o Options, caller sidecar.Caller) error {
 		return err
 	}
 	defer gate.Close()
+	web, err := newSessions(o, gate)
+	if err != nil {
+		return err
+	}
+	routes, err := routes(ctx, o, parts{gate, web, caller})
+	if err != nil {
+		return err
+	}
 	in, err := ingress.New(ingress.Options{
 		AllowedHosts: append([]string{gate.Host()}, o.AllowedHosts...), AllowedOrigins: o.AllowedOrigins,
-		Routes: routes(ctx, o, gate, caller), Log: o.Log,
+		Routes: routes, Log: o.Log,
 	})
 	if err != nil {
 		return err
@@ -95,15 +115,63 @@ func serve(ctx context.Context, o Options, caller sidecar.Caller) error {
 	return in.Serve(ctx, o.Listener)
 }
 
+// newSessions returns who is signed in with a browser.
+func newSessions(o Options, gate *auth.Gate) (*websession.Sessions, error) {
+	var key []byte
+	if o.SessionKeyFile != "" {
+		var err error
+		if key, err = websession.OpenKey(o.SessionKeyFile); err != nil {
+			return nil, err
+		}
+	}
+	return websession.New(websession.Options{
+		Gate: gate, PublicURL: o.PublicURL, ClientID: o.WebClientID, ClientSecret: o.WebClientSecret, Key: key, Log: o.Log,
+	})
+}
+
+// parts are what the routes are made of.
+type parts struct {
+	gate   *auth.Gate
+	web    *websession.Sessions
+	caller sidecar.Caller
+}
+
+// approvals returns where the approval page is, or why nobody could sign in there.
+func (p parts) approvals(publicURL string) func(context.Context) (string, *props.HTTPError) {
+	page := strings.TrimRight(publicURL, "/") + approvals.Path
+	return func(ctx context.Context) (string, *props.HTTPError) {
+		err := p.web.Ready(ctx)
+		switch {
+		case errors.Is(err, websession.ErrNoClient):
+			return "", &props.HTTPError{
+				Status: http.StatusBadRequest, Code: props.CodeInvalid,
+				Message: "Invalid Request: elicitation_mode=browser is not set up here: " + err.Error(),
+			}
+		case err != nil:
+			return "", auth.Verdict{Outcome: auth.OutcomeKeysUnavailable}.HTTPError()
+		}
+		return page, nil
+	}
+}
+
 // routes returns everything that the worker serves.
-func routes(ctx context.Context, o Options, gate *auth.Gate, caller sidecar.Caller) []ingress.Route {
+func routes(ctx context.Context, o Options, p parts) ([]ingress.Route, error) {
+	gate, caller := p.gate, p.caller
 	endpoint := mcp.New(ctx, mcp.Options{
-		Gate: gate, Sessions: binding.NewNamespace(props.NamespaceSession, caller), Log: o.Log,
+		Gate: gate, Sessions: binding.NewNamespace(props.NamespaceSession, caller),
+		Approvals: p.approvals(o.PublicURL), Log: o.Log,
 	})
 	rules := policies.New(policies.Options{
-		Gate: gate, Policies: binding.NewNamespace(props.NamespacePolicies, caller), Log: o.Log,
+		Gate: gate, Web: p.web, Policies: binding.NewNamespace(props.NamespacePolicies, caller), Log: o.Log,
 	})
-	return []ingress.Route{
+	pages, err := approvals.New(approvals.Options{
+		Sessions: p.web, Executions: binding.NewNamespace(props.NamespaceExecution, caller), Log: o.Log,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return append(p.web.Routes(), []ingress.Route{
+		{Path: approvals.Path, Handler: pages},
 		{Path: "/mcp", Handler: endpoint},
 		{Path: policies.Path, Handler: rules},
 		{Path: policies.Path + "/", Handler: rules},
@@ -112,7 +180,7 @@ func routes(ctx context.Context, o Options, gate *auth.Gate, caller sidecar.Call
 		{Path: "/.well-known/oauth-authorization-server", Handler: gate.ServerMetadata()},
 		{Path: "/healthz", Handler: http.HandlerFunc(health), AnyHost: true},
 		{Path: "/", Handler: http.HandlerFunc(hint)},
-	}
+	}...), nil
 }
 
 // health answers probes: the process takes requests.

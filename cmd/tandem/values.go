@@ -155,6 +155,26 @@ func (v directoryValue) Set(text string) error {
 	return nil
 }
 
+// secretValue is a text that is never shown.
+type secretValue struct{ target *string }
+
+// String implements pflag.Value.
+func (v secretValue) String() string {
+	if v.target == nil || *v.target == "" {
+		return ""
+	}
+	return "(secret)"
+}
+
+// Type implements pflag.Value.
+func (v secretValue) Type() string { return "secret" }
+
+// Set implements pflag.Value.
+func (v secretValue) Set(text string) error {
+	*v.target = text
+	return nil
+}
+
 // choiceValue is one of a few words.
 type choiceValue struct {
 	target  *string

@@ -147,6 +147,7 @@ func (s *stack) worker() process {
 		args: []string{
 			"--listen", fd(0), "--public-url", l.url(), "--issuer", s.listeners.auth.url(),
 			"--router", "unix:" + s.socket(nameRouter),
+			"--session-key-file", filepath.Join(s.state, nameWorker, "session.key"),
 		},
 		env:    []string{s.directory()},
 		files:  []*os.File{l.file},

@@ -34,6 +34,8 @@ type Options struct {
 	Operation func(method string, elements []string) (serve Operation, allow string)
 	// Gate authenticates.
 	Gate *auth.Gate
+	// Web authenticates browsers that send no bearer token. Nil: none do.
+	Web Web
 	// Objects is the namespace of the objects, one for each organization and named by its ID.
 	Objects *binding.Namespace
 	// Timeout bounds the call of the object. Default 10 s.
@@ -42,6 +44,14 @@ type Options struct {
 	MaxBodyBytes int64
 	// Log takes defects; nil discards them.
 	Log *slog.Logger
+}
+
+// Web knows who is signed in at a browser: see websession.Sessions.
+type Web interface {
+	// Identify says who is: OutcomeNoBearer for nobody.
+	Identify(r *http.Request) auth.Verdict
+	// CheckOrigin refuses a request that does not come from a page of this worker and is none for reading.
+	CheckOrigin(r *http.Request) error
 }
 
 // Operation serves one request and returns what is answered as JSON. Errors: those of BadInput, Decode and Call; others
@@ -95,7 +105,11 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		ingress.WriteError(w, r, http.StatusMethodNotAllowed, "allowed here: "+allow)
 		return
 	}
-	v := h.o.Gate.Identify(r.Context(), r.Header)
+	v, foreign := h.identify(r)
+	if foreign != nil {
+		ingress.WriteError(w, r, http.StatusForbidden, "this request comes from no page of this worker")
+		return
+	}
 	if refusal := v.HTTPError(); refusal != nil {
 		h.refuse(w, r, v, refusal)
 		return
@@ -115,6 +129,19 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	h.fail(w, r, err)
+}
+
+// identify says who makes a request: by its bearer token if it has one, by the session of the browser if not. A browser
+// sends its session whoever asks it to, so a request from elsewhere is refused.
+func (h *Handler) identify(r *http.Request) (v auth.Verdict, foreign error) {
+	v = h.o.Gate.Identify(r.Context(), r.Header)
+	if v.HasBearer() || h.o.Web == nil {
+		return v, nil
+	}
+	if web := h.o.Web.Identify(r); web.Outcome != auth.OutcomeNoBearer {
+		return web, h.o.Web.CheckOrigin(r)
+	}
+	return v, nil
 }
 
 // refuse answers a request whose sender is not known or not allowed.
@@ -142,18 +169,30 @@ func (h *Handler) fail(w http.ResponseWriter, r *http.Request, err error) {
 			ingress.WriteError(w, r, status, e.Message)
 			return
 		}
-		switch e.Reason {
-		case sidecar.ReasonUnplaced, sidecar.ReasonDisconnected, sidecar.ReasonDraining, sidecar.ReasonOverloaded,
-			sidecar.ReasonBroken, sidecar.ReasonStaleEpoch, sidecar.ReasonDeadline, sidecar.ReasonCanceled:
-			w.Header().Set("Retry-After", "2")
-			ingress.WriteError(w, r, http.StatusServiceUnavailable, h.o.What+" are restarting, please try again")
-			return
-		}
+	}
+	if Unavailable(err) {
+		w.Header().Set("Retry-After", "2")
+		ingress.WriteError(w, r, http.StatusServiceUnavailable, h.o.What+" are restarting, please try again")
+		return
 	}
 	if r.Context().Err() == nil {
 		h.o.Log.ErrorContext(r.Context(), "api request failed", "path", h.o.Path, "err", err)
 	}
 	ingress.WriteError(w, r, http.StatusInternalServerError, "Internal server error")
+}
+
+// Unavailable reports whether an error of Call is one that passes, such as while an object's host restarts.
+func Unavailable(err error) bool {
+	var e *sidecar.Error
+	if !errors.As(err, &e) {
+		return false
+	}
+	switch e.Reason {
+	case sidecar.ReasonUnplaced, sidecar.ReasonDisconnected, sidecar.ReasonDraining, sidecar.ReasonOverloaded,
+		sidecar.ReasonBroken, sidecar.ReasonStaleEpoch, sidecar.ReasonDeadline, sidecar.ReasonCanceled:
+		return true
+	}
+	return false
 }
 
 // thrownStatus returns the status that answers an error thrown by an object for the client to read, 0 for another one.

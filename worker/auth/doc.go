@@ -10,6 +10,9 @@
 // a request. Keys are fetched through the issuer's metadata, kept for an hour, and fetched anew for an unknown key
 // ID, at a bounded rate, so that made-up key IDs cannot burden the issuer.
 //
+// A browser signs in by the issuer's authorization code flow: package websession does that, with what Provider and
+// VerifySignIn tell it, and Member identifies who has signed in so. Nothing here looks at a cookie.
+//
 // Metadata serves the two documents of discovery: the protected resource's own (RFC 9728) and the authorization
 // server's relayed (RFC 8414).
 //

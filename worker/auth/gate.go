@@ -60,6 +60,7 @@ type Gate struct {
 	verifier  *verifier
 	members   Members
 	client    *http.Client
+	relay     *relay
 }
 
 // NewGate returns a gate. Nothing is fetched before it is needed.
@@ -79,6 +80,7 @@ func NewGate(o Options) (*Gate, error) {
 		verifier:  newVerifier(o.Issuer, res.audiences(o.Audience), newKeySet(iss)),
 		members:   o.Members,
 		client:    client,
+		relay:     &relay{issuer: iss},
 	}, nil
 }
 
@@ -94,6 +96,12 @@ func (g *Gate) Close() { g.client.CloseIdleConnections() }
 
 // Host returns the host name of the worker's public URL.
 func (g *Gate) Host() string { return g.resources.host }
+
+// Issuer returns the authorization server's identifier.
+func (g *Gate) Issuer() string { return g.issuer.id }
+
+// Origin returns the worker's origin as the client addressed it.
+func (g *Gate) Origin(r *http.Request) string { return g.resources.origin(r.Host) }
 
 // Resource returns the absolute URL of the MCP endpoint as the client addressed it.
 func (g *Gate) Resource(r *http.Request) string { return g.resources.origin(r.Host) + mcpPath }
@@ -112,13 +120,18 @@ func (g *Gate) Identify(ctx context.Context, h http.Header) Verdict {
 		}
 		return Verdict{Outcome: OutcomeKeysUnavailable, Err: err}
 	}
-	v := Verdict{AccountID: who.accountID, OrganizationID: who.organizationID}
-	if who.organizationID == "" {
+	return g.Member(ctx, who.accountID, who.organizationID)
+}
+
+// Member says who an account is that is known already, as Identify does for one whose token is good.
+func (g *Gate) Member(ctx context.Context, accountID, organizationID string) Verdict {
+	v := Verdict{AccountID: accountID, OrganizationID: organizationID}
+	if organizationID == "" {
 		v.Outcome, v.Description = OutcomeNoOrganization, "the account has none"
 		v.Err = errors.New("the token names no organization")
 		return v
 	}
-	m, err := g.members.Organization(ctx, who.accountID, who.organizationID)
+	m, err := g.members.Organization(ctx, accountID, organizationID)
 	switch {
 	case errors.Is(err, directory.ErrNotMember):
 		v.Outcome, v.Description, v.Err = OutcomeNoOrganization, "the account is not a member of the one it names", err
@@ -127,7 +140,7 @@ func (g *Gate) Identify(ctx context.Context, h http.Header) Verdict {
 	default:
 		v.Outcome = OutcomeVerified
 		v.Identity = props.Identity{
-			AccountID: who.accountID, OrganizationID: who.organizationID,
+			AccountID: accountID, OrganizationID: organizationID,
 			OrganizationName: m.OrganizationName, Email: m.Email,
 		}
 	}

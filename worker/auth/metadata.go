@@ -38,9 +38,8 @@ func (g *Gate) ResourceMetadata() http.Handler {
 
 // ServerMetadata relays the authorization server's metadata, for clients that look for it at the resource.
 func (g *Gate) ServerMetadata() http.Handler {
-	rel := &relay{issuer: g.issuer}
 	return document(func(r *http.Request) (any, error) {
-		return rel.get(r.Context())
+		return g.relay.get(r.Context())
 	})
 }
 

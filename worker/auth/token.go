@@ -65,11 +65,16 @@ func newVerifier(issuer string, audiences []string, keys keySource) *verifier {
 		panic("auth: cache of a fixed size: " + err.Error())
 	}
 	return &verifier{
-		parser: jwt.NewParser(jwt.WithValidMethods([]string{"RS256", "ES256"}), jwt.WithIssuer(issuer),
-			jwt.WithAudience(audiences...), jwt.WithExpirationRequired(), jwt.WithLeeway(leeway)),
+		parser:   newParser(issuer, audiences...),
 		keys:     keys,
 		verified: verified,
 	}
+}
+
+// newParser returns what accepts the issuer's tokens for one of the audiences.
+func newParser(issuer string, audiences ...string) *jwt.Parser {
+	return jwt.NewParser(jwt.WithValidMethods([]string{"RS256", "ES256"}), jwt.WithIssuer(issuer),
+		jwt.WithAudience(audiences...), jwt.WithExpirationRequired(), jwt.WithLeeway(leeway))
 }
 
 // verify returns what a good token says. Errors: *invalidToken; every other one means that it cannot be told.
@@ -82,8 +87,30 @@ func (v *verifier) verify(ctx context.Context, token string) (account, error) {
 		return known.account, nil
 	}
 	var c claims
+	if err := v.parse(ctx, v.parser, token, &c); err != nil {
+		return account{}, err
+	}
+	who := account{c.Subject, c.OrganizationID}
+	if !who.usable() {
+		return account{}, &invalidToken{"the token has no usable subject or organization"}
+	}
+	until := time.Now().Add(verifiedTTL)
+	if c.ExpiresAt.Before(until) {
+		until = c.ExpiresAt.Time
+	}
+	v.verified.Add(hash, verifiedToken{who, until})
+	return who, nil
+}
+
+// usable reports whether an account can travel as props.
+func (a account) usable() bool {
+	return a.accountID != "" && len(a.accountID) <= maxClaimBytes && len(a.organizationID) <= maxClaimBytes
+}
+
+// parse verifies a token and reads its claims. Errors: as verify.
+func (v *verifier) parse(ctx context.Context, parser *jwt.Parser, token string, into jwt.Claims) error {
 	var outage error
-	_, err := v.parser.ParseWithClaims(token, &c, func(t *jwt.Token) (any, error) {
+	_, err := parser.ParseWithClaims(token, into, func(t *jwt.Token) (any, error) {
 		if _, has := t.Header["crit"]; has {
 			return nil, errors.New("critical extensions")
 		}
@@ -94,22 +121,13 @@ func (v *verifier) verify(ctx context.Context, token string) (account, error) {
 		}
 		return key, err
 	})
-	if outage != nil {
-		return account{}, outage
+	switch {
+	case outage != nil:
+		return outage
+	case err != nil:
+		return &invalidToken{describe(err)}
 	}
-	if err != nil {
-		return account{}, &invalidToken{describe(err)}
-	}
-	who := account{c.Subject, c.OrganizationID}
-	if who.accountID == "" || len(who.accountID) > maxClaimBytes || len(who.organizationID) > maxClaimBytes {
-		return account{}, &invalidToken{"the token has no usable subject or organization"}
-	}
-	until := time.Now().Add(verifiedTTL)
-	if c.ExpiresAt.Before(until) {
-		until = c.ExpiresAt.Time
-	}
-	v.verified.Add(hash, verifiedToken{who, until})
-	return who, nil
+	return nil
 }
 
 // describe says to the client what is wrong, in words of ours: the library's may quote the token.

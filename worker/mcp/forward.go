@@ -148,6 +148,9 @@ func (c *call) objectRequest(ctx context.Context, p plan) (*http.Request, error)
 	if p.elicitation != "" {
 		req.Header.Set(props.HeaderElicitationMode, p.elicitation)
 	}
+	if p.approvals != "" {
+		req.Header.Set(props.HeaderApprovals, p.approvals)
+	}
 	return req, nil
 }
 

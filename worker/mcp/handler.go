@@ -18,6 +18,9 @@ type Options struct {
 	Gate *auth.Gate
 	// Sessions is the namespace of the session objects.
 	Sessions *binding.Namespace
+	// Approvals returns the address of the approval page but for the id of a pause, or why there is none, for the client.
+	// Nil: there is none.
+	Approvals func(context.Context) (string, *props.HTTPError)
 	// Log takes defects; nil discards them.
 	Log *slog.Logger
 }
@@ -26,6 +29,8 @@ type Options struct {
 type Handler struct {
 	gate     *auth.Gate
 	sessions *binding.Namespace
+	// approvals is Options.Approvals.
+	approvals func(context.Context) (string, *props.HTTPError)
 	// lifetime is the process's, from the start to the drain.
 	lifetime context.Context
 	log      *slog.Logger
@@ -41,7 +46,7 @@ func New(lifetime context.Context, o Options) *Handler {
 		log = slog.New(slog.DiscardHandler)
 	}
 	return &Handler{
-		gate: o.Gate, sessions: o.Sessions, lifetime: lifetime, log: log,
+		gate: o.Gate, sessions: o.Sessions, approvals: o.Approvals, lifetime: lifetime, log: log,
 		pieces: sync.Pool{New: func() any { b := make([]byte, pieceBytes); return &b }},
 	}
 }

@@ -40,6 +40,8 @@ type plan struct {
 	intent      string
 	object      objectid.ID
 	elicitation string
+	// approvals is the approval page but for the id of a pause, with ElicitationBrowser and where a mode is chosen.
+	approvals string
 }
 
 // fault is why a request is refused.
@@ -58,7 +60,7 @@ func transportFault(status, code int, format string, args ...any) *fault {
 func (c *call) plan(ctx context.Context) (plan, *fault) {
 	id := c.r.Header.Get(props.HeaderSessionID)
 	if id == "" {
-		return c.planWithoutSession()
+		return c.planWithoutSession(ctx)
 	}
 	object, err := c.h.sessions.IDs().Parse(id)
 	if err != nil || object.String() != id {
@@ -100,7 +102,7 @@ func (c *call) checkSessionRequest(p *plan) *fault {
 }
 
 // planWithoutSession decides on a request without a session ID: it begins a session or stands alone.
-func (c *call) planWithoutSession() (plan, *fault) {
+func (c *call) planWithoutSession(ctx context.Context) (plan, *fault) {
 	if c.r.Method == http.MethodDelete {
 		return plan{}, nil
 	}
@@ -138,6 +140,12 @@ func (c *call) planWithoutSession() (plan, *fault) {
 	default:
 		return plan{}, transportFault(http.StatusBadRequest, props.CodeTransport,
 			"Bad Request: no session; send initialize first, or the Mcp-Session-Id header")
+	}
+	if p.elicitation == props.ElicitationBrowser && c.h.approvals != nil {
+		var refusal *props.HTTPError
+		if p.approvals, refusal = c.h.approvals(ctx); refusal != nil {
+			return plan{}, &fault{answer: refusal}
+		}
 	}
 	p.object = c.h.sessions.IDs().NewUnique()
 	if p.intent == props.IntentCreate {

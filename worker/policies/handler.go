@@ -14,8 +14,9 @@ const Path = "/api/policies"
 
 // Options say how the handler works.
 type Options struct {
-	// Gate authenticates.
+	// Gate authenticates, Web those without a bearer token; nil Web: nobody without one.
 	Gate *auth.Gate
+	Web  api.Web
 	// Policies is the namespace of the policies objects.
 	Policies *binding.Namespace
 	// Log takes defects; nil discards them.
@@ -25,6 +26,7 @@ type Options struct {
 // New returns the handler of Path and what is below it.
 func New(o Options) http.Handler {
 	return api.New(api.Options{
-		Path: Path, What: "policies", Operation: operation, Gate: o.Gate, Objects: o.Policies, Log: o.Log,
+		Path: Path, What: "policies", Operation: operation, Gate: o.Gate, Web: o.Web, Objects: o.Policies,
+		Log: o.Log,
 	})
 }

@@ -63,6 +63,7 @@ func (o *object) Call(_ context.Context, t sidecar.Target, method string, args [
 }
 
 type fixture struct {
+	gate    *auth.Gate
 	handler http.Handler
 	object  *object
 	token   func(account string) string
@@ -78,6 +79,7 @@ func newFixture(t *testing.T) *fixture {
 	t.Cleanup(gate.Close)
 	o := &object{}
 	return &fixture{
+		gate:    gate,
 		handler: policies.New(policies.Options{Gate: gate, Policies: binding.NewNamespace(props.NamespacePolicies, o)}),
 		object:  o,
 		token: func(account string) string {
@@ -234,5 +236,46 @@ func TestObjectErrors(t *testing.T) {
 		if strings.Contains(w.Body.String(), "secret") {
 			t.Errorf("the detail got out: %s", w.Body)
 		}
+	}
+}
+
+// web is a browser in which user_1 is signed in; foreign is what its requests from other pages are refused with.
+type web struct{ foreign error }
+
+func (w web) Identify(*http.Request) auth.Verdict {
+	return auth.Verdict{
+		Outcome: auth.OutcomeVerified, Identity: props.Identity{AccountID: "user_1", OrganizationID: "org_1"},
+	}
+}
+
+func (w web) CheckOrigin(*http.Request) error { return w.foreign }
+
+func TestWebSession(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	withWeb := func(w web) {
+		f.handler = policies.New(policies.Options{
+			Gate: f.gate, Web: w, Policies: binding.NewNamespace(props.NamespacePolicies, f.object),
+		})
+	}
+	withWeb(web{})
+	f.object.answer = []props.Policy{}
+	if w := f.do(t, "", "GET", "/api/policies", ""); w.Code != 200 || f.object.args["accountId"] != "user_1" {
+		t.Errorf("got %d %s, object got %v", w.Code, w.Body, f.object.args)
+	}
+	// A bearer token counts before the session, a bad one too.
+	if w := f.do(t, "user_none", "GET", "/api/policies", ""); w.Code != 403 {
+		t.Errorf("with a bearer token as well: %d %s", w.Code, w.Body)
+	}
+	withWeb(web{foreign: errors.New("foreign")})
+	f.object.method = ""
+	w := f.do(t, "", "POST", "/api/policies", `{"owner":"org","pattern":"*","action":"approve"}`)
+	assertError(t, w, 403, "no page of this worker")
+	if f.object.method != "" {
+		t.Errorf("the object was called: %s", f.object.method)
+	}
+	f.object.answer = []props.Policy{}
+	if w := f.do(t, "user_1", "GET", "/api/policies", ""); w.Code != 200 {
+		t.Errorf("a bearer token from anywhere: %d %s", w.Code, w.Body)
 	}
 }

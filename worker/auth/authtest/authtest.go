@@ -13,6 +13,7 @@ import (
 	"maps"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"sync"
 	"testing"
 	"time"
@@ -32,6 +33,9 @@ type Issuer struct {
 	down    bool
 	fetches map[string]int
 	gate    chan struct{}
+	// metadata are further members of the metadata, tokens what answers the token endpoint.
+	metadata map[string]any
+	tokens   func(form url.Values) (status int, answer any)
 }
 
 type signer struct {
@@ -79,6 +83,20 @@ func (i *Issuer) AddForeign(entry any) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	i.extra = append(i.extra, entry)
+}
+
+// SetMetadata adds members to the metadata, or replaces them.
+func (i *Issuer) SetMetadata(members map[string]any) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.metadata = members
+}
+
+// ServeTokens has the token endpoint answer.
+func (i *Issuer) ServeTokens(fn func(form url.Values) (status int, answer any)) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.tokens = fn
 }
 
 // SetDown makes the server answer 500 to everything, or serve again.
@@ -135,7 +153,7 @@ func (i *Issuer) Sign(t testing.TB, claims jwt.Claims, header map[string]any) st
 func (i *Issuer) serve(w http.ResponseWriter, r *http.Request) {
 	i.mu.Lock()
 	i.fetches[r.URL.Path]++
-	down, gate := i.down, i.gate
+	down, gate, metadata, tokens := i.down, i.gate, i.metadata, i.tokens
 	keys := []any{}
 	for _, s := range i.keys {
 		keys = append(keys, jose.JSONWebKey{Key: s.key.Public(), KeyID: s.kid, Use: "sig"})
@@ -153,13 +171,22 @@ func (i *Issuer) serve(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "down", http.StatusInternalServerError)
 		return
 	}
+	status := http.StatusOK
 	var doc any
 	switch r.URL.Path {
 	case "/.well-known/openid-configuration", "/.well-known/oauth-authorization-server":
-		doc = map[string]any{
+		members := map[string]any{
 			"issuer": i.URL, "jwks_uri": i.URL + "/jwks",
 			"authorization_endpoint": i.URL + "/authorize", "token_endpoint": i.URL + "/token",
 		}
+		maps.Copy(members, metadata)
+		doc = members
+	case "/token":
+		if tokens == nil || r.ParseForm() != nil {
+			http.NotFound(w, r)
+			return
+		}
+		status, doc = tokens(r.PostForm)
 	case "/jwks":
 		doc = map[string]any{"keys": keys}
 	default:
@@ -172,5 +199,6 @@ func (i *Issuer) serve(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
 	w.Write(body)
 }
