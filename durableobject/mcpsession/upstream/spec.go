@@ -34,6 +34,8 @@ type Inspection struct {
 	Tools []Tool
 	// Document is an OpenAPI source's, as it is now.
 	Document []byte
+	// Server is the origin that its operations go to; an OpenAPI source's.
+	Server string
 	// Note says what was left out, if something was.
 	Note string
 }

@@ -4,11 +4,12 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/json"
+	"errors"
 	"fmt"
-	"sync"
 
 	"github.com/google/jsonschema-go/jsonschema"
-	"github.com/hashicorp/golang-lru/v2/simplelru"
+
+	"github.com/tandem-do/tandem/durableobject/mcpsession/upstream/retain"
 )
 
 // Schema is a schema that is ready to check arguments. A nil *Schema accepts every object.
@@ -59,7 +60,7 @@ func resolved(s *jsonschema.Schema) (r *jsonschema.Resolved, err error) {
 // Check says what is wrong with arguments, which json.Unmarshal has read into an any.
 func (s *Schema) Check(arguments any) (err error) {
 	if _, ok := arguments.(map[string]any); !ok {
-		return fmt.Errorf("an object is needed")
+		return errors.New("an object is needed")
 	}
 	if s == nil {
 		return nil
@@ -77,10 +78,7 @@ const maxCachedBytes = 8 << 20
 
 // Cache keeps compiled schemas by their text, within a bound on their size.
 type Cache struct {
-	// mu guards the fields below.
-	mu    sync.Mutex
-	known *simplelru.LRU[[sha256.Size]byte, entry]
-	bytes int
+	known *retain.Cache[[sha256.Size]byte, entry]
 }
 
 // entry is a schema or why there is none.
@@ -89,7 +87,8 @@ type entry struct {
 	err    error
 }
 
-func (e entry) size() int {
+// weight says about how much memory an entry takes, in bytes.
+func (e entry) weight() int {
 	const least = 1 << 10
 	if e.schema == nil {
 		return least
@@ -98,34 +97,15 @@ func (e entry) size() int {
 }
 
 // NewCache returns an empty cache.
-func NewCache() *Cache {
-	c := &Cache{}
-	known, err := simplelru.NewLRU(maxCachedBytes, func(_ [sha256.Size]byte, e entry) { c.bytes -= e.size() })
-	if err != nil {
-		panic(err) // for a size below one only
-	}
-	c.known = known
-	return c
-}
+func NewCache() *Cache { return &Cache{retain.New[[sha256.Size]byte, entry](maxCachedBytes)} }
 
 // Compile is the function Compile, but compiles a text once while it is kept.
 func (c *Cache) Compile(text []byte) (*Schema, error) {
 	key := sha256.Sum256(text)
-	c.mu.Lock()
 	e, ok := c.known.Get(key)
-	c.mu.Unlock()
-	if ok {
-		return e.schema, e.err
-	}
-	e.schema, e.err = Compile(text)
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if !c.known.Contains(key) {
-		c.known.Add(key, e)
-		c.bytes += e.size()
-	}
-	for c.bytes > maxCachedBytes {
-		c.known.RemoveOldest()
+	if !ok {
+		e.schema, e.err = Compile(text)
+		c.known.Add(key, e, e.weight())
 	}
 	return e.schema, e.err
 }
