@@ -3,10 +3,12 @@ package harness
 import (
 	"encoding/json"
 	"errors"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"strings"
 )
 
 // Check is one check of the MCP conformance suite.
@@ -20,51 +22,72 @@ type Check struct {
 }
 
 // resultsDir is how the suite names the folder of a scenario's results: with the time of the run.
-var resultsDir = regexp.MustCompile(`^server-(.+)-\d{4}-\d\d-\d\dT[\dZ-]+$`)
+var resultsDir = regexp.MustCompile(`^(?:server-)?(.+)-\d{4}-\d\d-\d\dT[\dZ-]+$`)
 
 // MCPConformance runs the server scenarios of the MCP conformance suite on Node 22 and returns all their checks. Some
 // fail: that is for the caller to judge. args choose the scenarios.
 func MCPConformance(t T, endpoint string, args ...string) []Check {
 	t.Helper()
-	dir, results := nodeDir(), t.TempDir()
-	args = append([]string{
-		filepath.Join(dir, "node_modules/@modelcontextprotocol/conformance/dist/index.js"), "server", "--url", endpoint,
-		"--output-dir", results,
-	}, args...)
-	cmd := exec.CommandContext(t.Context(), node22(), args...)
+	return conformance(t, append([]string{"server", "--url", endpoint}, args...))
+}
+
+// MCPConformanceOfClient runs the client scenarios of the suite: each starts the command with the URL of a server of its
+// own. It returns all their checks, like MCPConformance.
+func MCPConformanceOfClient(t T, command string, args ...string) []Check {
+	t.Helper()
+	return conformance(t, append([]string{"client", "--command", command}, args...))
+}
+
+func conformance(t T, args []string) []Check {
+	t.Helper()
+	results := t.TempDir()
+	suite := filepath.Join(nodeDir(), "node_modules/@modelcontextprotocol/conformance/dist/index.js")
+	cmd := exec.CommandContext(t.Context(), node22(), append([]string{suite, args[0], "--output-dir", results}, args[1:]...)...)
 	cmd.Dir = results
 	var failed *exec.ExitError
 	out, err := cmd.CombinedOutput()
 	if err != nil && !errors.As(err, &failed) {
 		t.Fatalf("conformance suite: %v\n%s", err, out)
 	}
-	entries, err := os.ReadDir(results)
-	if err != nil {
-		t.Fatal(err)
-	}
 	var all []Check
-	for _, e := range entries {
-		name := resultsDir.FindStringSubmatch(e.Name())
-		if name == nil {
-			continue
+	err = filepath.WalkDir(results, func(path string, e fs.DirEntry, err error) error {
+		if err != nil || e.Name() != "checks.json" {
+			return err
 		}
-		data, err := os.ReadFile(filepath.Join(results, e.Name(), "checks.json"))
+		dir, err := filepath.Rel(results, filepath.Dir(path))
 		if err != nil {
-			t.Fatal(err)
+			return err
 		}
-		var checks []Check
-		if err := json.Unmarshal(data, &checks); err != nil {
-			t.Fatalf("checks of %s: %v", name[1], err)
+		name := resultsDir.FindStringSubmatch(filepath.ToSlash(dir))
+		if name == nil {
+			return nil
 		}
-		for _, c := range checks {
-			c.Scenario = name[1]
-			all = append(all, c)
-		}
+		checks, err := readChecks(path, name[1])
+		all = append(all, checks...)
+		return err
+	})
+	if err != nil {
+		t.Fatalf("results of the conformance suite: %v", err)
 	}
 	if len(all) == 0 {
 		t.Fatalf("the conformance suite ran nothing:\n%s", out)
 	}
 	return all
+}
+
+func readChecks(path, scenario string) ([]Check, error) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	var checks []Check
+	if err := json.Unmarshal(data, &checks); err != nil {
+		return nil, err
+	}
+	for i := range checks {
+		checks[i].Scenario, checks[i].Message = scenario, strings.TrimSpace(checks[i].Message)
+	}
+	return checks, nil
 }
 
 // node22 returns the Node 22 that the npm package brings, which newer clients need.
