@@ -28,6 +28,8 @@ type toolError struct {
 	Message string `json:"message"`
 	// Suggestions are paths of tools that may have been meant.
 	Suggestions []string `json:"suggestions,omitempty"`
+	// Details are what a source said about its error.
+	Details json.RawMessage `json:"details,omitempty"`
 }
 
 // Error returns the message.
@@ -89,7 +91,7 @@ func encodeToolResult(data any, failure *toolError) ([]byte, error) {
 
 // call runs one tool: arguments first, then the policies, then the approval, then the tool itself.
 func (r *run) call(ctx context.Context, path string, arguments []byte) (any, error) {
-	t, err := r.e.env.catalog.find(path)
+	t, err := r.find(ctx, path)
 	if err != nil {
 		return nil, err
 	}

@@ -28,12 +28,17 @@ type tool struct {
 	Path string `json:"path"`
 	// Description says what it does.
 	Description string `json:"description"`
-	// InputSchema is the JSON Schema of its argument.
-	InputSchema *jsonschema.Schema `json:"inputSchema"`
-	// resolved checks arguments against InputSchema.
-	resolved *jsonschema.Resolved
+	// InputSchema is the JSON Schema of its argument, OutputSchema that of its data if it is known: a *jsonschema.Schema, or
+	// JSON as a source wrote it.
+	InputSchema  any             `json:"inputSchema"`
+	OutputSchema json.RawMessage `json:"outputSchema,omitempty"`
+	// validate checks arguments against InputSchema.
+	validate func(arguments any) error
 	// discovery tools read the catalog only; no policy applies to them.
 	discovery bool
+	// readOnly tools have no effect: a call that was cut off by the loss of its host is made again. A call of any other
+	// tool is never made twice.
+	readOnly bool
 	// run runs it with checked arguments, outside turns, and returns the data of its result.
 	run func(ctx context.Context, r *run, arguments []byte) (any, error)
 }
@@ -44,7 +49,7 @@ func (t *tool) check(arguments []byte) error {
 	if err := json.Unmarshal(argumentsOrEmpty(arguments), &value); err != nil {
 		return invalidArguments(t.Path, "not JSON")
 	}
-	if err := t.resolved.Validate(value); err != nil {
+	if err := t.validate(value); err != nil {
 		return invalidArguments(t.Path, err.Error())
 	}
 	return nil
@@ -62,7 +67,8 @@ func argumentsOrEmpty(arguments []byte) []byte {
 	return arguments
 }
 
-// catalog is the set of tools, fixed once made.
+// catalog is the set of tools that every program can call, fixed once made. Those of its organization's sources are found
+// by the program's run.
 type catalog struct {
 	// byPath has all tools; listed has those that search finds, by path.
 	byPath map[string]*tool
@@ -88,21 +94,15 @@ func (c *catalog) add(t *tool) {
 
 // resolve makes the schema ready for check.
 func (t *tool) resolve() {
-	resolved, err := t.InputSchema.Resolve(nil)
+	schema, ok := t.InputSchema.(*jsonschema.Schema)
+	if !ok {
+		panic(fmt.Sprintf("mcpsession: %s has no schema", t.Path)) // schemas are literals of this package
+	}
+	resolved, err := schema.Resolve(nil)
 	if err != nil {
-		panic(fmt.Sprintf("mcpsession: schema of %s: %v", t.Path, err)) // schemas are literals of this package
+		panic(fmt.Sprintf("mcpsession: schema of %s: %v", t.Path, err)) // as above
 	}
-	t.resolved = resolved
-}
-
-// find returns the tool with this path. Its error is a *toolError with suggestions.
-func (c *catalog) find(path string) (*tool, error) {
-	if t, ok := c.byPath[path]; ok {
-		return t, nil
-	}
-	return nil, &toolError{
-		Code: codeNotFound, Message: fmt.Sprintf("there is no tool %.200q", path), Suggestions: c.suggest(path),
-	}
+	t.validate = resolved.Validate
 }
 
 // suggest returns the paths that are most like an unknown one.
@@ -161,7 +161,7 @@ func (c *catalog) searchTool() *tool {
 			"limit":  {Type: "integer", Minimum: jsonschema.Ptr(1.0), Maximum: jsonschema.Ptr(float64(maxSearchLimit))},
 			"offset": {Type: "integer", Minimum: jsonschema.Ptr(0.0)},
 		}),
-		run: func(_ context.Context, _ *run, arguments []byte) (any, error) {
+		run: func(ctx context.Context, r *run, arguments []byte) (any, error) {
 			in := struct {
 				Query         string
 				Limit, Offset int
@@ -169,11 +169,12 @@ func (c *catalog) searchTool() *tool {
 			if err := json.Unmarshal(argumentsOrEmpty(arguments), &in); err != nil {
 				return nil, invalidArguments("search", "limit and offset must be integers")
 			}
-			return c.search(in.Query, in.Limit, in.Offset), nil
+			return r.search(ctx, in.Query, in.Limit, in.Offset)
 		},
 	}
 }
 
+// search returns a page of the tools that have all words of a query.
 func (c *catalog) search(query string, limit, offset int) searchResult {
 	words := strings.Fields(strings.ToLower(query))
 	result := searchResult{Items: []searchItem{}}
@@ -187,24 +188,21 @@ func (c *catalog) search(query string, limit, offset int) searchResult {
 		}
 		result.Total++
 	}
-	if next := offset + len(result.Items); next < result.Total && len(result.Items) > 0 {
-		result.NextOffset = &next
-	}
 	return result
 }
 
 func (c *catalog) describeTool() *tool {
 	return &tool{
 		Path:        "describe.tool",
-		Description: "Describe one tool: what it does and the JSON Schema of its argument.",
+		Description: "Describe one tool: what it does and the JSON Schemas of its argument and, if known, of its data.",
 		discovery:   true,
 		InputSchema: object(map[string]*jsonschema.Schema{"path": {Type: "string"}}, "path"),
-		run: func(_ context.Context, _ *run, arguments []byte) (any, error) {
+		run: func(ctx context.Context, r *run, arguments []byte) (any, error) {
 			var in struct{ Path string }
 			if err := json.Unmarshal(arguments, &in); err != nil {
 				return nil, fmt.Errorf("arguments of describe.tool: %w", err)
 			}
-			return c.find(in.Path)
+			return r.find(ctx, in.Path)
 		},
 	}
 }

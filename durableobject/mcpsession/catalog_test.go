@@ -1,7 +1,6 @@
 package mcpsession
 
 import (
-	"context"
 	"errors"
 	"strings"
 	"testing"
@@ -9,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func TestCatalogFind(t *testing.T) {
+func TestCatalogSuggestions(t *testing.T) {
 	t.Parallel()
 	c := newCatalog()
 	for _, tc := range []struct {
@@ -25,17 +24,12 @@ func TestCatalogFind(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
-			_, err := c.find(tc.path)
-			var e *toolError
-			if !errors.As(err, &e) || e.Code != "tool_not_found" || len(e.Message) > 300 {
-				t.Fatalf("find = %v", err)
+			suggestions, first := c.suggest(tc.path), ""
+			if len(suggestions) > 0 {
+				first = suggestions[0]
 			}
-			first := ""
-			if len(e.Suggestions) > 0 {
-				first = e.Suggestions[0]
-			}
-			if len(e.Suggestions) > maxSuggestions || tc.suggests != "" && first != tc.suggests {
-				t.Errorf("suggestions %v, want %q first", e.Suggestions, tc.suggests)
+			if len(suggestions) > maxSuggestions || tc.suggests != "" && first != tc.suggests {
+				t.Errorf("suggestions %v, want %q first", suggestions, tc.suggests)
 			}
 		})
 	}
@@ -68,11 +62,7 @@ func TestCatalogArguments(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
-			tool, err := c.find(tc.path)
-			if err != nil {
-				t.Fatal(err)
-			}
-			err = tool.check([]byte(tc.arguments))
+			err := c.byPath[tc.path].check([]byte(tc.arguments))
 			var e *toolError
 			if tc.ok && err != nil || !tc.ok && (!errors.As(err, &e) || e.Code != "invalid_tool_arguments") {
 				t.Errorf("check = %v, want ok %v", err, tc.ok)
@@ -85,22 +75,18 @@ func TestCatalogSearch(t *testing.T) {
 	t.Parallel()
 	c := newCatalog()
 	all := c.search("", defaultSearchLimit, 0)
-	if all.Total != 4 || len(all.Items) != 4 || all.NextOffset != nil {
+	if all.Total != 4 || len(all.Items) != 4 {
 		t.Errorf("search for all = %+v", all)
 	}
 	page := c.search("POLICIES", 3, 0)
-	if page.NextOffset == nil || *page.NextOffset != 3 || len(page.Items) != 3 {
+	if page.Total != 4 || len(page.Items) != 3 {
 		t.Fatalf("first page = %+v", page)
 	}
-	rest := c.search("policies", 3, *page.NextOffset)
-	if d := cmp.Diff(all.Items, append(page.Items, rest.Items...)); d != "" || rest.NextOffset != nil {
+	rest := c.search("policies", 3, 3)
+	if d := cmp.Diff(all.Items, append(page.Items, rest.Items...)); d != "" {
 		t.Errorf("pages differ from all (-want +got):\n%s", d)
 	}
 	if none := c.search("policies zebra", 3, 0); none.Total != 0 || none.Items == nil {
 		t.Errorf("search for two words = %+v", none)
-	}
-	described, err := c.byPath["describe.tool"].run(context.Background(), nil, []byte(`{"path":"search"}`))
-	if err != nil || described.(*tool).Path != "search" {
-		t.Errorf("describe = %v, %v", described, err)
 	}
 }

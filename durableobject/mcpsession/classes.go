@@ -4,11 +4,14 @@ import (
 	"context"
 	"log/slog"
 	"net/http"
+	"sync/atomic"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/tandem-do/tandem/durableobject"
+	"github.com/tandem-do/tandem/durableobject/mcpsession/sources"
+	"github.com/tandem-do/tandem/durableobject/mcpsession/upstream/schema"
 	"github.com/tandem-do/tandem/proto/props"
 	sandboxpb "github.com/tandem-do/tandem/proto/sandbox/v1"
 )
@@ -18,6 +21,7 @@ const (
 	defaultSessionTimeout = 5 * time.Minute
 	defaultPausedTimeout  = 9 * time.Minute
 	defaultApprovalWindow = 4 * time.Minute
+	defaultPauseGrace     = 2 * time.Second
 )
 
 // Options say how the application's objects behave.
@@ -30,9 +34,14 @@ type Options struct {
 	PausedTimeout time.Duration
 	// ApprovalWindow is how long a paused execution waits for its approval. Default 4 min.
 	ApprovalWindow time.Duration
+	// PauseGrace is how long a paused program keeps its sandbox process; one that is answered later is run again to its
+	// pause. Default 2 s.
+	PauseGrace time.Duration
 	// Draining is closed when the host begins to drain, so that it need not wait for what only waits itself: runtimes are
-	// disposed of once nothing is in flight in them, paused executions expire. Nil: never.
+	// disposed of once nothing is in flight in them, paused programs give their process back. Nil: never.
 	Draining <-chan struct{}
+	// Sources say how sources of tools are reached. Their Log is the one below.
+	Sources sources.Options
 	// Log takes the application's log; nil discards it.
 	Log *slog.Logger
 }
@@ -47,9 +56,11 @@ func (o Options) withDefaults() Options {
 	set(&o.SessionTimeout, defaultSessionTimeout)
 	set(&o.PausedTimeout, defaultPausedTimeout)
 	set(&o.ApprovalWindow, defaultApprovalWindow)
+	set(&o.PauseGrace, defaultPauseGrace)
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
+	o.Sources.Log = o.Log
 	return o
 }
 
@@ -64,12 +75,16 @@ type environment struct {
 	versions versions
 	// catalog has the tools that programs can call.
 	catalog *catalog
+	// schemas keeps the compiled schemas of sources' tools.
+	schemas *schema.Cache
 	// backlog counts what waits for slow readers.
 	backlog backlog
+	// kept is how many paused programs keep their sandbox process.
+	kept atomic.Int64
 }
 
 func newEnvironment(o Options) *environment {
-	env := &environment{Options: o.withDefaults(), versions: newVersions(), catalog: newCatalog()}
+	env := &environment{Options: o.withDefaults(), versions: newVersions(), catalog: newCatalog(), schemas: schema.NewCache()}
 	env.model = env.newServer(props.ElicitationModel)
 	env.native = env.newServer(props.ElicitationNative)
 	env.browser = env.newServer(props.ElicitationBrowser)
@@ -144,5 +159,6 @@ func (env *environment) classes() []durableobject.Class {
 				props.MethodPoliciesDecide: durableobject.Func((*Policies).decide),
 			},
 		},
+		sources.Class(env.Sources),
 	}
 }

@@ -89,6 +89,9 @@ type run struct {
 	// finished is set once the sandbox has said how the program ended.
 	finished bool
 
+	// lookedUp has the tools of sources that the program has asked for.
+	lookedUp lookedUp
+
 	// sendMu serializes what is sent on stream.
 	sendMu sync.Mutex
 	stream sandboxpb.SandboxService_ExecuteClient

@@ -27,18 +27,31 @@ func (w *world) keys(organization string) []string {
 }
 
 // sees fails the test if a secret is in the log or in a file of the store.
-func (w *world) sees(what, secret string) {
+func (w *world) sees(secret string) {
 	w.t.Helper()
 	if strings.Contains(w.log.String(), secret) {
-		w.t.Errorf("%s: in the log: %s", what, w.log)
+		w.t.Errorf("a secret is in the log: %s", w.log)
 	}
-	files, err := w.fs.List("store")
+	if w.files("store", secret) == 0 {
+		w.t.Error("no files were read")
+	}
+}
+
+// files reads the files of a directory, looks for a secret in them, and returns how many there are.
+func (w *world) files(dir, secret string) (n int) {
+	w.t.Helper()
+	names, err := w.fs.List(dir)
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	for _, name := range files {
-		path := w.fs.PathJoin("store", name)
-		if info, err := w.fs.Stat(path); err != nil || info.IsDir() {
+	for _, name := range names {
+		path := w.fs.PathJoin(dir, name)
+		info, err := w.fs.Stat(path)
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		if info.IsDir() {
+			n += w.files(path, secret)
 			continue
 		}
 		f, err := w.fs.Open(path)
@@ -50,8 +63,9 @@ func (w *world) sees(what, secret string) {
 		if err != nil {
 			w.t.Fatal(err)
 		}
-		if strings.Contains(string(text), secret) {
-			w.t.Errorf("%s: in the file %s", what, name)
+		if n++; strings.Contains(string(text), secret) {
+			w.t.Errorf("a secret is in the file %s", path)
 		}
 	}
+	return n
 }
