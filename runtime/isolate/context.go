@@ -118,6 +118,10 @@ func (c *Context) WaitUntil(v goja.Value) {
 	})
 }
 
+// Pend adds n, which may be negative, to the count of what may yet continue the context's events. An event that waits
+// while the count is 0 at the end of a turn has hung.
+func (c *Context) Pend(n int) { c.pending += n }
+
 // Waiter is someone who waits for what a context's events do: a handler's caller, or the reader of a response body.
 type Waiter struct {
 	context    *Context

@@ -26,7 +26,7 @@ type Isolate struct {
 	// frame is where the code that runs belongs; nil at global scope.
 	frame *frame
 	// outer is the frame that a promise's continuation has set aside.
-	outer *frame
+	outer  *frame
 	timers timers
 	// rejected are promises that were rejected in this turn and have no handler.
 	rejected []*goja.Promise
@@ -154,6 +154,9 @@ func (i *Isolate) Log(level Level, text string) {
 		i.options.OnLog(Entry{Event: i.Event(), Level: level, Text: text})
 	}
 }
+
+// ReportUncaught logs a value that was thrown and that nothing caught.
+func (i *Isolate) ReportUncaught(v goja.Value) { i.reportUncaught("Uncaught ", i.NewException(v)) }
 
 // reportUncaught logs an error that nothing caught.
 func (i *Isolate) reportUncaught(prefix string, x *Exception) {

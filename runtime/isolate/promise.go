@@ -123,6 +123,11 @@ func (i *Isolate) subscribe(then goja.Callable, o goja.Value, fulfilled, rejecte
 	}
 }
 
+// Microtask has f run when the code that runs now has returned, with what it belongs to.
+func (i *Isolate) Microtask(f func()) {
+	i.subscribe(i.functions.then, i.Resolved(goja.Undefined()), func(goja.Value) { f() }, func(goja.Value) {})
+}
+
 // Resolved returns a promise that is fulfilled with v.
 func (i *Isolate) Resolved(v any) goja.Value {
 	p, resolve, _ := i.rt.NewPromise()

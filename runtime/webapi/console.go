@@ -1,0 +1,3 @@
+package webapi
+
+func (r *Realm) installConsole() error { return nil }

@@ -1,0 +1,84 @@
+package webapi
+
+import (
+	"encoding/hex"
+	"fmt"
+	"io"
+
+	"github.com/dop251/goja"
+)
+
+// maxRandomBytes is the most that crypto.getRandomValues gives at once, as on the web.
+const maxRandomBytes = 65536
+
+// installCrypto defines crypto with its random parts. crypto.subtle is another file's: it adds itself to this object.
+func (r *Realm) installCrypto() error {
+	c := r.rt.NewObject()
+	_ = c.DefineDataPropertySymbol(goja.SymToStringTag, r.rt.ToValue("Crypto"),
+		goja.FLAG_FALSE, goja.FLAG_TRUE, goja.FLAG_FALSE)
+	for name, f := range map[string]func(goja.FunctionCall) goja.Value{
+		"getRandomValues": r.getRandomValues,
+		"randomUUID":      r.randomUUID,
+	} {
+		if err := c.Set(name, r.isolate.Function(name, 0, f)); err != nil {
+			return err
+		}
+	}
+	r.crypto = c
+	return r.isolate.DefineGlobal("crypto", c)
+}
+
+func (r *Realm) random(b []byte) {
+	if _, err := io.ReadFull(r.isolate.Random(), b); err != nil {
+		r.isolate.Throw("Error", "no random bytes")
+	}
+}
+
+func (r *Realm) getRandomValues(call goja.FunctionCall) goja.Value {
+	r.requireEvent()
+	v := call.Argument(0)
+	b, ok := r.bytesOf(v)
+	o, _ := v.(*goja.Object)
+	if !ok || !integerArrays[r.typedArrayName(o)] {
+		r.throwDOM("TypeMismatchError", fmt.Sprintf("ArrayBufferView argument to getRandomValues() must be an "+
+			"integer-typed view: typeof v = %s", r.typedArrayName(o)))
+	}
+	if len(b) > maxRandomBytes {
+		r.throwDOM("QuotaExceededError", fmt.Sprintf("getRandomValues() only accepts buffers of size <= 64K but provided %d "+
+			"bytes.", len(b)))
+	}
+	r.random(b)
+	return v
+}
+
+var integerArrays = map[string]bool{
+	"Int8Array": true, "Uint8Array": true, "Uint8ClampedArray": true, "Int16Array": true, "Uint16Array": true,
+	"Int32Array": true, "Uint32Array": true, "BigInt64Array": true, "BigUint64Array": true,
+}
+
+// typedArrayName is that of a typed array's kind, or empty.
+func (r *Realm) typedArrayName(o *goja.Object) string {
+	if o == nil {
+		return ""
+	}
+	if tag, ok := o.GetSymbol(goja.SymToStringTag).(goja.String); ok {
+		return tag.String()
+	}
+	return ""
+}
+
+func (r *Realm) randomUUID(goja.FunctionCall) goja.Value {
+	r.requireEvent()
+	var b [16]byte
+	r.random(b[:])
+	b[6] = b[6]&0x0f | 0x40
+	b[8] = b[8]&0x3f | 0x80
+	var out [36]byte
+	hex.Encode(out[0:8], b[0:4])
+	hex.Encode(out[9:13], b[4:6])
+	hex.Encode(out[14:18], b[6:8])
+	hex.Encode(out[19:23], b[8:10])
+	hex.Encode(out[24:36], b[10:16])
+	out[8], out[13], out[18], out[23] = '-', '-', '-', '-'
+	return r.rt.ToValue(string(out[:]))
+}

@@ -1,0 +1,166 @@
+package webapi
+
+import (
+	"embed"
+	"fmt"
+	"sync"
+
+	"github.com/dop251/goja"
+)
+
+//go:embed prelude/*.js
+var preludeFiles embed.FS
+
+// preludeGroups are the scripts of the prelude with the globals that each defines. A script runs when one of its globals
+// is first used, or when Go needs what it gives beside them. Its value is a function of the host's functions and of use,
+// which runs another group; it returns an object with everything.
+func preludeGroups() map[string][]string {
+	return map[string][]string{
+		"dom": {"DOMException"},
+		"events": {
+			"Event", "EventTarget", "CustomEvent", "ErrorEvent", "MessageEvent", "CloseEvent", "PromiseRejectionEvent",
+			"AbortController", "AbortSignal", "MessageChannel", "MessagePort",
+		},
+		"streams": {
+			"ReadableStream", "ReadableStreamDefaultReader", "ReadableStreamBYOBReader", "ReadableStreamBYOBRequest",
+			"ReadableStreamDefaultController", "ReadableByteStreamController", "WritableStream",
+			"WritableStreamDefaultWriter", "WritableStreamDefaultController", "TransformStream",
+			"TransformStreamDefaultController", "ByteLengthQueuingStrategy", "CountQueuingStrategy",
+			"IdentityTransformStream", "FixedLengthStream", "TextEncoderStream", "TextDecoderStream",
+		},
+	}
+}
+
+// compilePrelude compiles a group, once a process.
+var compilePrelude = sync.OnceValues(func() (map[string]*goja.Program, error) {
+	out := map[string]*goja.Program{}
+	for name := range preludeGroups() {
+		code, err := preludeFiles.ReadFile("prelude/" + name + ".js")
+		if err != nil {
+			return nil, err
+		}
+		p, err := goja.Compile("tandem-internal:"+name, string(code), true)
+		if err != nil {
+			return nil, fmt.Errorf("compile the prelude's %s: %w", name, err)
+		}
+		out[name] = p
+	}
+	return out, nil
+})
+
+// prelude is what an isolate has run of it.
+type prelude struct {
+	programs map[string]*goja.Program
+	host     *goja.Object
+	use      *goja.Object
+	loaded   map[string]*goja.Object
+	// operations are functions of groups that Go calls.
+	operations map[string]goja.Callable
+}
+
+func (r *Realm) installPrelude() error {
+	programs, err := compilePrelude()
+	if err != nil {
+		return err
+	}
+	p := &r.prelude
+	p.programs, p.loaded, p.operations = programs, map[string]*goja.Object{}, map[string]goja.Callable{}
+	p.host = r.rt.NewObject()
+	p.use = r.isolate.Function("use", 1, func(call goja.FunctionCall) goja.Value {
+		return r.group(call.Argument(0).String())
+	})
+	for name, f := range r.hostFunctions() {
+		if err := p.host.Set(name, r.isolate.Function(name, 0, f)); err != nil {
+			return err
+		}
+	}
+	for group, names := range preludeGroups() {
+		for _, name := range names {
+			if err := r.defineLazily(group, name); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// hostFunctions are what the prelude is built on. It alone sees them.
+func (r *Realm) hostFunctions() map[string]func(goja.FunctionCall) goja.Value {
+	return map[string]func(goja.FunctionCall) goja.Value{
+		"readSource":   r.readSource,
+		"cancelSource": r.cancelSource,
+		"setTimer": func(call goja.FunctionCall) goja.Value {
+			return r.setTimer("setTimeout", call)
+		},
+		"reportError": func(call goja.FunctionCall) goja.Value {
+			r.isolate.ReportUncaught(call.Argument(0))
+			return goja.Undefined()
+		},
+		"newDecoder": func(call goja.FunctionCall) goja.Value {
+			return r.decoder.wrap(r.newDecoder(call.Argument(0), call.Argument(1)))
+		},
+		"clone": func(call goja.FunctionCall) goja.Value { return r.clone(call.Argument(0), goja.Undefined()) },
+	}
+}
+
+// defineLazily defines a global that a group makes when it is first used.
+func (r *Realm) defineLazily(group, name string) error {
+	global := r.rt.GlobalObject()
+	become := func(v goja.Value) {
+		_ = global.DefineDataProperty(name, v, goja.FLAG_TRUE, goja.FLAG_TRUE, goja.FLAG_FALSE)
+	}
+	getter := r.isolate.Function("get "+name, 0, func(goja.FunctionCall) goja.Value {
+		v := r.group(group).Get(name)
+		become(v)
+		return v
+	})
+	setter := r.isolate.Function("set "+name, 1, func(call goja.FunctionCall) goja.Value {
+		become(call.Argument(0))
+		return goja.Undefined()
+	})
+	return global.DefineAccessorProperty(name, getter, setter, goja.FLAG_TRUE, goja.FLAG_FALSE)
+}
+
+// group runs a group at its first use and returns what it gives.
+func (r *Realm) group(name string) *goja.Object {
+	p := &r.prelude
+	if o := p.loaded[name]; o != nil {
+		return o
+	}
+	v, err := r.rt.RunProgram(p.programs[name])
+	if err != nil {
+		panic(err)
+	}
+	make, ok := goja.AssertFunction(v)
+	if !ok {
+		panic(r.isolate.NewError("Error", "the prelude has no "+name))
+	}
+	o := r.call(make, goja.Undefined(), p.host, p.use).(*goja.Object)
+	p.loaded[name] = o
+	return o
+}
+
+// operation calls a function of a group's.
+func (r *Realm) operation(group, name string, args ...goja.Value) goja.Value {
+	key := group + "." + name
+	f, ok := r.prelude.operations[key]
+	if !ok {
+		f, _ = goja.AssertFunction(r.group(group).Get(name))
+		r.prelude.operations[key] = f
+	}
+	return r.call(f, goja.Undefined(), args...)
+}
+
+// newDOMException makes a DOMException.
+func (r *Realm) newDOMException(name, message string) *goja.Object {
+	o, err := r.rt.New(r.group("dom").Get("DOMException"), r.rt.ToValue(message), r.rt.ToValue(name))
+	if err != nil {
+		panic(err)
+	}
+	return o
+}
+
+func (r *Realm) throwDOM(name, message string) { panic(r.newDOMException(name, message)) }
+
+// newSignal makes an AbortSignal that is never aborted by the host.
+func (r *Realm) newSignal() goja.Value { return r.operation("events", "newSignal") }

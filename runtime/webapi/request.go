@@ -1,0 +1,225 @@
+package webapi
+
+import (
+	"net/http"
+	"strings"
+
+	"github.com/dop251/goja"
+	whatwg "github.com/nlnwa/whatwg-url/url"
+)
+
+// Request is what is behind a Request object.
+type Request struct {
+	internal
+	body
+	method string
+	url    string
+	// headers is nil until it is asked for, while incoming holds them.
+	headers     *Headers
+	headersView *goja.Object
+	incoming    http.Header
+	redirect    string
+	// signal is the AbortSignal, or nil until it is asked for.
+	signal goja.Value
+	// cf is the value of the attribute, or nil.
+	cf        goja.Value
+	cache     string
+	integrity string
+	keepalive bool
+}
+
+// NewRequest makes a Request of an incoming one. Its body is read when the script reads it.
+func (r *Realm) NewRequest(in *http.Request) *goja.Object {
+	q := &Request{
+		method: in.Method, url: requestURL(in), incoming: in.Header, redirect: "manual",
+		body: readerBody(in.Body, in.ContentLength),
+	}
+	if in.Body == http.NoBody {
+		q.body = nullBody()
+	}
+	return r.request.wrap(q)
+}
+
+// requestURL is the URL that a client asked for.
+func requestURL(in *http.Request) string {
+	u := in.URL
+	if u.Scheme != "" && u.Host != "" {
+		return u.String()
+	}
+	scheme := "http://"
+	if in.TLS != nil {
+		scheme = "https://"
+	}
+	path := in.RequestURI
+	if path == "" || path[0] != '/' {
+		path = u.RequestURI()
+	}
+	return scheme + in.Host + path
+}
+
+func (r *Realm) headersOf(q *Request) *Headers {
+	if q.headers == nil {
+		q.headers = newHeaders(q.incoming, true)
+		q.incoming = nil
+	}
+	return q.headers
+}
+
+const methodsAllowed = " GET HEAD POST PUT DELETE OPTIONS PATCH CONNECT TRACE COPY LOCK MKCOL MOVE PROPFIND PROPPATCH " +
+	"SEARCH UNLOCK ACL REPORT MKACTIVITY CHECKOUT MERGE MSEARCH NOTIFY SUBSCRIBE UNSUBSCRIBE QUERY BAN "
+
+func (r *Realm) methodOf(text string) string {
+	upper := strings.ToUpper(text)
+	switch upper {
+	case "GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS":
+		return upper
+	}
+	if text == "" || strings.Contains(text, " ") || !strings.Contains(methodsAllowed, " "+text+" ") {
+		r.throwType("Invalid HTTP method string: %s", text)
+	}
+	return text
+}
+
+func (r *Realm) redirectOf(text string) string {
+	if text != "follow" && text != "manual" {
+		r.throwType(`Invalid redirect value, must be one of "follow" or "manual" ("error" won't be implemented since it ` +
+			`does not make sense at the edge; use "manual" and check the response status code).`)
+	}
+	return text
+}
+
+// newRequest is the constructor, and what fetch makes of its arguments.
+func (r *Realm) newRequest(input, init goja.Value) *Request {
+	q := &Request{method: "GET", redirect: "follow"}
+	q.null = true
+	initObject := r.initOf(init, "Failed to construct 'Request': constructor parameter 2", "RequestInitializerDict or Request")
+	if from, ok := r.request.of(input); ok {
+		q.url, q.method, q.redirect = from.url, from.method, from.redirect
+		q.headers, q.cf, q.signal = r.headersOf(from).clone(), from.cf, from.signal
+		q.cache, q.integrity = from.cache, from.integrity
+		if initObject == nil || isNullish(initObject.Get("body")) {
+			q.body = r.move(&from.body)
+		}
+	} else {
+		u, err := whatwg.Parse(r.text(input))
+		if err != nil {
+			r.throwType("Invalid URL: %s", r.text(input))
+		}
+		q.url = u.Href(false)
+		q.headers = &Headers{}
+	}
+	if initObject == nil {
+		return q
+	}
+	if from, ok := r.request.of(initObject); ok {
+		q.method, q.redirect, q.signal, q.cf = from.method, from.redirect, from.signal, from.cf
+		q.headers = r.headersOf(from).clone()
+		q.body = r.fork(&from.body)
+		return q
+	}
+	r.applyRequestInit(q, initObject)
+	return q
+}
+
+// initOf returns a dictionary, or nil when it is left out.
+func (r *Realm) initOf(v goja.Value, what, kind string) *goja.Object {
+	if isNullish(v) {
+		return nil
+	}
+	o, ok := v.(*goja.Object)
+	if !ok {
+		r.throwType("%s is not of type '%s'.", what, kind)
+	}
+	return o
+}
+
+func (r *Realm) applyRequestInit(q *Request, init *goja.Object) {
+	if v := init.Get("method"); !isMissing(v) {
+		q.method = r.methodOf(r.text(v))
+	}
+	if v := init.Get("headers"); !isNullish(v) {
+		q.headers = &Headers{}
+		r.fillHeaders(q.headers, v, "Failed to read the 'headers' property: it")
+	}
+	if v := init.Get("redirect"); !isMissing(v) {
+		q.redirect = r.redirectOf(r.text(v))
+	}
+	if v := init.Get("signal"); !isMissing(v) {
+		q.signal = v
+	}
+	if v := init.Get("cf"); !isMissing(v) {
+		q.cf = v
+	}
+	if v := init.Get("cache"); !isMissing(v) {
+		q.cache = r.text(v)
+		if q.cache != "no-store" && q.cache != "no-cache" && q.cache != "reload" {
+			r.throwType("Unsupported cache mode: %s", q.cache)
+		}
+	}
+	if v := init.Get("integrity"); !isMissing(v) {
+		q.integrity = r.text(v)
+	}
+	if v := init.Get("body"); !isNullish(v) {
+		if q.method == "GET" || q.method == "HEAD" {
+			r.throwType("Request with a GET or HEAD method cannot have a body.")
+		}
+		var kind string
+		q.body, kind = r.extract(v)
+		if _, ok := q.headers.get("content-type"); !ok && kind != "" {
+			q.headers.set("content-type", kind)
+		}
+	}
+}
+
+func (r *Realm) installRequest() error {
+	c := newClass(r, "Request", 1, func(call goja.ConstructorCall) *Request {
+		if len(call.Arguments) == 0 {
+			r.throwType("Failed to construct 'Request': constructor parameter 1 is not of type 'Request or string'.")
+		}
+		return r.newRequest(call.Argument(0), call.Argument(1))
+	})
+	r.request = c
+	c.method("clone", 0, func(q *Request, _ goja.FunctionCall) goja.Value {
+		forked := r.fork(&q.body)
+		copied := &Request{
+			method: q.method, url: q.url, headers: r.headersOf(q).clone(), redirect: q.redirect, body: forked,
+			cf: q.cf, signal: q.signal, cache: q.cache, integrity: q.integrity,
+		}
+		copied.headers.immutable = q.headers.immutable
+		return c.wrap(copied)
+	})
+	text := func(name string, get func(*Request) string) {
+		c.attribute(name, func(q *Request) goja.Value { return r.rt.ToValue(get(q)) }, nil)
+	}
+	text("method", func(q *Request) string { return q.method })
+	text("url", func(q *Request) string { return q.url })
+	text("redirect", func(q *Request) string { return q.redirect })
+	text("integrity", func(q *Request) string { return q.integrity })
+	c.attribute("headers", func(q *Request) goja.Value {
+		if q.headersView == nil {
+			q.headersView = r.headers.wrap(r.headersOf(q))
+		}
+		return q.headersView
+	}, nil)
+	c.attribute("fetcher", func(*Request) goja.Value { return goja.Null() }, nil)
+	c.attribute("signal", func(q *Request) goja.Value {
+		if isNullish(q.signal) {
+			q.signal = r.newSignal()
+		}
+		return q.signal
+	}, nil)
+	c.attribute("cf", func(q *Request) goja.Value {
+		if q.cf == nil {
+			return goja.Undefined()
+		}
+		return q.cf
+	}, nil)
+	c.attribute("keepalive", func(q *Request) goja.Value { return r.rt.ToValue(q.keepalive) }, nil)
+	c.attribute("cache", func(q *Request) goja.Value {
+		if q.cache == "" {
+			return goja.Undefined()
+		}
+		return r.rt.ToValue(q.cache)
+	}, nil)
+	return c.install()
+}

@@ -1,0 +1,171 @@
+package webapi
+
+import (
+	"strings"
+
+	"github.com/dop251/goja"
+	whatwg "github.com/nlnwa/whatwg-url/url"
+)
+
+// Response is what is behind a Response object.
+type Response struct {
+	internal
+	body
+	status      int
+	statusText  string
+	headers     *Headers
+	headersView *goja.Object
+	url         string
+	redirected  bool
+	kind        string
+	webSocket   goja.Value
+	cf          goja.Value
+	// manualEncoding is set when the script has encoded the body as the headers say.
+	manualEncoding bool
+}
+
+// jsonType is the content type of Response.json.
+const jsonType = "application/json"
+
+func isNullBodyStatus(status int) bool {
+	return status == 101 || status == 204 || status == 205 || status == 304
+}
+
+// newResponse makes a response of what its constructor takes.
+func (r *Realm) newResponse(init goja.Value, content body, contentType string) *Response {
+	p := &Response{status: 200, kind: "default", headers: &Headers{}, body: content}
+	if o := r.initOf(init, "Failed to construct 'Response': constructor parameter 2", "InitializerDict or Response"); o != nil {
+		if from, ok := r.response.of(o); ok {
+			p.status, p.statusText, p.cf = from.status, from.statusText, from.cf
+			p.headers = from.headers.clone()
+		} else {
+			r.applyResponseInit(p, o)
+		}
+	}
+	if !content.null && isNullBodyStatus(p.status) {
+		r.throwType("Response with null body status (101, 204, 205, or 304) cannot have a body.")
+	}
+	if contentType != "" {
+		if _, ok := p.headers.get("content-type"); !ok {
+			p.headers.list = append(p.headers.list, header{"content-type", contentType})
+		}
+	}
+	return p
+}
+
+func (r *Realm) applyResponseInit(p *Response, init *goja.Object) {
+	if v := init.Get("status"); !isMissing(v) {
+		p.status = int(v.ToInteger())
+	}
+	if v := init.Get("webSocket"); !isNullish(v) {
+		p.webSocket = v
+	}
+	if (p.status < 200 || p.status > 599) && (p.status != 101 || p.webSocket == nil) {
+		r.isolate.Throw("RangeError",
+			"Responses may only be constructed with status codes in the range 200 to 599, inclusive.")
+	}
+	if v := init.Get("statusText"); !isMissing(v) {
+		p.statusText = r.text(v)
+		if strings.ContainsAny(p.statusText, "\r\n\x00") {
+			r.throwType("Invalid statusText")
+		}
+	}
+	if v := init.Get("headers"); !isNullish(v) {
+		r.fillHeaders(p.headers, v, "Failed to read the 'headers' property: it")
+	}
+	if v := init.Get("cf"); !isMissing(v) {
+		p.cf = v
+	}
+	if v := init.Get("encodeBody"); !isMissing(v) {
+		switch r.text(v) {
+		case "manual":
+			p.manualEncoding = true
+		case "automatic":
+		default:
+			r.throwType("encodeBody: unexpected value: %s", r.text(v))
+		}
+	}
+}
+
+// requireEvent throws at global scope, where workerd makes no responses.
+func (r *Realm) requireEvent() { r.isolate.RequireEvent() }
+
+func (r *Realm) installResponse() error {
+	c := newClass(r, "Response", 0, func(call goja.ConstructorCall) *Response {
+		r.requireEvent()
+		content, kind := r.extract(call.Argument(0))
+		return r.newResponse(call.Argument(1), content, kind)
+	})
+	r.response = c
+	r.installResponseStatics(c)
+	c.method("clone", 0, func(p *Response, _ goja.FunctionCall) goja.Value {
+		if p.webSocket != nil {
+			r.throwType("Cannot clone a response to a WebSocket handshake.")
+		}
+		copied := *p
+		copied.body = r.fork(&p.body)
+		copied.headers, copied.headersView = p.headers.clone(), nil
+		copied.headers.immutable = p.headers.immutable
+		return c.wrap(&copied)
+	})
+	attribute := func(name string, get func(*Response) any) {
+		c.attribute(name, func(p *Response) goja.Value { return r.rt.ToValue(get(p)) }, nil)
+	}
+	attribute("status", func(p *Response) any { return p.status })
+	attribute("statusText", func(p *Response) any { return p.statusText })
+	attribute("ok", func(p *Response) any { return p.status >= 200 && p.status < 300 })
+	attribute("redirected", func(p *Response) any { return p.redirected })
+	attribute("url", func(p *Response) any { return p.url })
+	attribute("type", func(p *Response) any { return p.kind })
+	c.attribute("headers", func(p *Response) goja.Value {
+		if p.headersView == nil {
+			p.headersView = r.headers.wrap(p.headers)
+		}
+		return p.headersView
+	}, nil)
+	c.attribute("webSocket", func(p *Response) goja.Value {
+		if p.webSocket == nil {
+			return goja.Null()
+		}
+		return p.webSocket
+	}, nil)
+	c.attribute("cf", func(p *Response) goja.Value {
+		if p.cf == nil {
+			return goja.Undefined()
+		}
+		return p.cf
+	}, nil)
+	return c.install()
+}
+
+func (r *Realm) installResponseStatics(c *class[*Response]) {
+	c.static("json", 1, func(call goja.FunctionCall) goja.Value {
+		text := r.call(r.intrinsic.jsonStringify, goja.Undefined(), call.Argument(0))
+		return c.wrap(r.newResponse(call.Argument(1), bytesBody([]byte(text.String())), jsonType))
+	})
+	c.static("redirect", 1, func(call goja.FunctionCall) goja.Value {
+		target := c.text(call, 0, "redirect")
+		u, err := whatwg.Parse(target)
+		if err != nil {
+			r.throwType("Unable to parse URL: %s", target)
+		}
+		p := &Response{status: 302, kind: "default", body: nullBody()}
+		if v := call.Argument(1); !isMissing(v) {
+			p.status = int(v.ToInteger())
+		}
+		switch p.status {
+		case 301, 302, 303, 307, 308:
+		default:
+			r.isolate.Throw("RangeError", "%d is not a redirect status code. It must be one of: 301, 302, 303, 307, or 308.",
+				p.status)
+		}
+		p.headers = &Headers{list: []header{{"location", u.Href(false)}}, immutable: true}
+		return c.wrap(p)
+	})
+	c.static("error", 0, func(goja.FunctionCall) goja.Value {
+		return c.wrap(&Response{kind: "error", headers: &Headers{immutable: true}, body: nullBody()})
+	})
+}
+
+// ResponseOf returns what is behind a Response object.
+func (r *Realm) ResponseOf(v goja.Value) (*Response, bool) { return r.response.of(v) }

@@ -1,0 +1,138 @@
+package webapi
+
+import (
+	"bytes"
+	"io"
+	"sync"
+
+	"github.com/dop251/goja"
+
+	"github.com/tandem-do/tandem/runtime/isolate"
+)
+
+// streamBody reads a script's ReadableStream from another goroutine: each Read that finds nothing has the script give
+// one chunk more, and one is asked for ahead.
+type streamBody struct {
+	realm  *Realm
+	event  *isolate.Event
+	reader *goja.Object
+	waiter *isolate.Waiter
+	// chunks takes what was asked for; there is never more than one.
+	chunks chan streamChunk
+
+	rest  []byte
+	err   error
+	asked bool
+	close sync.Once
+}
+
+type streamChunk struct {
+	data []byte
+	err  error
+}
+
+// newStreamBody starts to read a stream.
+func (r *Realm) newStreamBody(e *isolate.Event, stream *goja.Object) *streamBody {
+	b := &streamBody{realm: r, event: e, chunks: make(chan streamChunk, 1), asked: true}
+	b.reader = r.streamOp("getReader", stream).(*goja.Object)
+	b.waiter = e.Context().Wait(func(err error) { b.give(streamChunk{err: err}) })
+	b.pull()
+	return b
+}
+
+func (b *streamBody) give(c streamChunk) {
+	select {
+	case b.chunks <- c:
+	default: // it failed while a chunk was waiting: the next Read finds the context gone
+	}
+}
+
+// pull asks the stream for a chunk, in a turn of the event's.
+func (b *streamBody) pull() {
+	c := b.event.Context()
+	settled := func(chunk streamChunk) {
+		if chunk.err != nil {
+			b.waiter.Done()
+		} else {
+			c.Pend(1) // the reader may come back
+		}
+		b.give(chunk)
+	}
+	b.realm.isolate.Await(b.realm.streamOp("read", b.reader), func(v goja.Value) {
+		o, ok := v.(*goja.Object)
+		if !ok || o.Get("done").ToBoolean() {
+			settled(streamChunk{err: io.EOF})
+			return
+		}
+		data, ok := b.realm.bytesOf(o.Get("value"))
+		if !ok {
+			b.realm.streamOp("cancel", b.reader, b.realm.isolate.NewError("TypeError", notBytesText))
+			settled(streamChunk{err: b.realm.thrown("TypeError", notBytesText)})
+			return
+		}
+		settled(streamChunk{data: bytes.Clone(data)})
+	}, func(reason goja.Value) {
+		settled(streamChunk{err: b.realm.isolate.NewException(reason)})
+	})
+}
+
+const notBytesText = "This ReadableStream did not return bytes."
+
+// Read gives what the script writes, as it comes. Errors are those of the script, or why its event ended.
+func (b *streamBody) Read(p []byte) (int, error) {
+	for len(b.rest) == 0 {
+		if b.err != nil {
+			return 0, b.err
+		}
+		c := b.event.Context()
+		if !b.asked {
+			b.asked = true
+			c.Enter(b.event, func() error {
+				c.Pend(-1)
+				b.pull()
+				return nil
+			})
+		}
+		b.await()
+	}
+	n := copy(p, b.rest)
+	b.rest = b.rest[n:]
+	return n, nil
+}
+
+func (b *streamBody) await() {
+	i := b.realm.isolate
+	var chunk streamChunk
+	select {
+	case chunk = <-b.chunks:
+	case <-i.Condemned():
+		chunk.err = isolate.ErrClosed
+	case <-b.event.Context().Done():
+		select {
+		case chunk = <-b.chunks:
+		default:
+			chunk.err = io.ErrUnexpectedEOF
+		}
+	}
+	b.asked = false
+	b.rest, b.err = chunk.data, chunk.err
+}
+
+// Close cancels the stream unless it has ended. It may be called from any goroutine.
+func (b *streamBody) Close() error {
+	b.close.Do(func() {
+		if b.err != nil {
+			return
+		}
+		c, asked := b.event.Context(), b.asked
+		c.Enter(b.event, func() error {
+			if !asked {
+				c.Pend(-1)
+			}
+			b.waiter.Done()
+			b.realm.streamOp("cancel", b.reader, goja.Undefined())
+			return nil
+		})
+	})
+	return nil
+}

@@ -1,0 +1,132 @@
+package webapi
+
+import (
+	"strings"
+
+	"github.com/dop251/goja"
+	whatwg "github.com/nlnwa/whatwg-url/url"
+)
+
+// URL is what is behind a URL object.
+type URL struct {
+	internal
+	url *whatwg.Url
+	// params is the object that searchParams gave, or nil.
+	params     *searchParams
+	paramsView *goja.Object
+}
+
+func parseURL(text, base string) (*whatwg.Url, error) {
+	if base == "" {
+		return whatwg.Parse(text)
+	}
+	return whatwg.ParseRef(base, text)
+}
+
+func (r *Realm) newURL(text string, base goja.Value, what string) *URL {
+	u, err := parseURL(text, r.baseText(base))
+	if err != nil {
+		r.throwType("%s", what)
+	}
+	return &URL{url: u}
+}
+
+func (r *Realm) baseText(base goja.Value) string {
+	if isMissing(base) {
+		return ""
+	}
+	// An empty base is none that could be parsed.
+	if s := r.text(base); s != "" {
+		return s
+	}
+	return ":"
+}
+
+func originOf(u *whatwg.Url) string {
+	switch u.Scheme() {
+	case "http", "https", "ws", "wss", "ftp":
+		return u.Protocol() + "//" + u.Host()
+	case "blob":
+		if inner, err := whatwg.Parse(u.Pathname()); err == nil && strings.HasPrefix(inner.Scheme(), "http") {
+			return inner.Protocol() + "//" + inner.Host()
+		}
+	}
+	return "null"
+}
+
+func (r *Realm) installURL() error {
+	if err := r.installSearchParams(); err != nil {
+		return err
+	}
+	c := newClass(r, "URL", 1, func(call goja.ConstructorCall) *URL {
+		if len(call.Arguments) == 0 {
+			r.throwType("Failed to construct 'URL': constructor parameter 1 is not of type 'string'.")
+		}
+		return r.newURL(r.text(call.Argument(0)), call.Argument(1), "Invalid URL string.")
+	})
+	r.url = c
+	for name, part := range urlParts() {
+		set := part.set
+		c.attribute(name, func(u *URL) goja.Value { return r.rt.ToValue(part.get(u.url)) }, func(u *URL, v goja.Value) {
+			set(u.url, r.text(v))
+			u.changed()
+		})
+	}
+	c.attribute("href", func(u *URL) goja.Value { return r.rt.ToValue(u.url.Href(false)) }, func(u *URL, v goja.Value) {
+		parsed, err := whatwg.Parse(r.text(v))
+		if err != nil {
+			r.throwType("Invalid URL string.")
+		}
+		u.url = parsed
+		u.changed()
+	})
+	c.attribute("origin", func(u *URL) goja.Value { return r.rt.ToValue(originOf(u.url)) }, nil)
+	c.attribute("searchParams", func(u *URL) goja.Value {
+		if u.params == nil {
+			u.params = &searchParams{url: u, list: parseForm(strings.TrimPrefix(u.url.Search(), "?"))}
+			u.paramsView = r.searchParams.wrap(u.params)
+		}
+		return u.paramsView
+	}, nil)
+	href := func(u *URL, _ goja.FunctionCall) goja.Value { return r.rt.ToValue(u.url.Href(false)) }
+	c.method("toString", 0, href)
+	c.method("toJSON", 0, href)
+	c.static("canParse", 1, func(call goja.FunctionCall) goja.Value {
+		_, err := parseURL(c.text(call, 0, "canParse"), r.baseText(call.Argument(1)))
+		return r.rt.ToValue(err == nil)
+	})
+	c.static("parse", 1, func(call goja.FunctionCall) goja.Value {
+		u, err := parseURL(c.text(call, 0, "parse"), r.baseText(call.Argument(1)))
+		if err != nil {
+			return goja.Null()
+		}
+		return c.wrap(&URL{url: u})
+	})
+	return c.install()
+}
+
+// changed has the search parameters follow the URL.
+func (u *URL) changed() {
+	if u.params != nil {
+		u.params.list = parseForm(strings.TrimPrefix(u.url.Search(), "?"))
+	}
+}
+
+type urlPart struct {
+	get func(*whatwg.Url) string
+	set func(*whatwg.Url, string)
+}
+
+func urlParts() map[string]urlPart {
+	return map[string]urlPart{
+		"protocol": {(*whatwg.Url).Protocol, (*whatwg.Url).SetProtocol},
+		"username": {(*whatwg.Url).Username, (*whatwg.Url).SetUsername},
+		"password": {(*whatwg.Url).Password, (*whatwg.Url).SetPassword},
+		"host":     {(*whatwg.Url).Host, (*whatwg.Url).SetHost},
+		"hostname": {(*whatwg.Url).Hostname, (*whatwg.Url).SetHostname},
+		"port":     {(*whatwg.Url).Port, (*whatwg.Url).SetPort},
+		"pathname": {(*whatwg.Url).Pathname, (*whatwg.Url).SetPathname},
+		"search":   {(*whatwg.Url).Search, (*whatwg.Url).SetSearch},
+		"hash":     {(*whatwg.Url).Hash, (*whatwg.Url).SetHash},
+	}
+}
