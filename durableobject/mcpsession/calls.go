@@ -19,6 +19,7 @@ const (
 	codeInvalidArguments  = "invalid_tool_arguments"
 	codeTooManyApprovals  = "too_many_approvals"
 	codePolicyUnavailable = "policy_unavailable"
+	codeOutcomeUnknown    = "outcome_unknown"
 	codeFailed            = "tool_failed"
 )
 
@@ -41,38 +42,79 @@ type thrownError string
 // Error returns the message.
 func (e thrownError) Error() string { return string(e) }
 
-// serveCall answers one call of the program.
-func (r *run) serveCall(ctx context.Context, call *sandboxpb.ToolCall) error {
+// errUnanswered ends a call that waits for an approval which can't come in this run of the program.
+var errUnanswered = errors.New("the program does not wait for this approval any more")
+
+// serveCall answers one call of the program: with what it came to before, if the program is run again. ctx is for the
+// call, asking for the approval that it may need.
+func (r *run) serveCall(ctx, asking context.Context, e *entry, id uint64) {
+	result, _, _ := r.history.state(e)
+	if result == nil {
+		r.load.serve(1)
+		result = r.runCall(ctx, asking, e, id)
+		r.load.serve(-1)
+	}
+	if result == nil {
+		return
+	}
+	m := &sandboxpb.ToolResult{CallId: id, UnixMs: result.SettledMS}
+	if result.Thrown {
+		m.Outcome = &sandboxpb.ToolResult_Thrown{Thrown: string(result.Value)}
+	} else {
+		m.Outcome = &sandboxpb.ToolResult_ValueJson{ValueJson: result.Value}
+	}
+	// An error means that the sandbox is lost, which the receiver sees.
+	_ = r.send(&sandboxpb.ExecuteRequest{Message: &sandboxpb.ExecuteRequest_ToolResult{ToolResult: m}})
+}
+
+// runCall runs one call and keeps what it came to. It returns nil for a call that was cut off, of which that is not
+// known.
+func (r *run) runCall(ctx, asking context.Context, e *entry, id uint64) *resultRecord {
 	ctx, span := telemetry.Start(ctx, telemetry.SpanToolExecute)
-	span.SetString(telemetry.AttrMCPToolName, call.Path)
-	data, err := r.call(ctx, call.Path, call.ArgumentsJson)
-	result := &sandboxpb.ToolResult{CallId: call.CallId}
+	span.SetString(telemetry.AttrMCPToolName, e.call.Path)
+	data, err := r.call(ctx, asking, e, id)
+	if err != nil && (ctx.Err() != nil || errors.Is(err, errUnanswered)) {
+		span.SetString(telemetry.AttrOutcome, "canceled")
+		span.End(nil)
+		return nil
+	}
+	result := &resultRecord{SettledMS: r.e.state.Clock().Now().UnixMilli()}
 	var thrown thrownError
-	var failure *toolError
-	switch {
-	case err == nil:
-		span.SetString(telemetry.AttrOutcome, "ok")
-	case errors.As(err, &thrown):
+	if errors.As(err, &thrown) {
+		result.Value, result.Thrown = []byte(thrown), true
 		span.SetString(telemetry.AttrOutcome, "thrown")
-		result.Outcome = &sandboxpb.ToolResult_Thrown{Thrown: thrown.Error()}
-	case errors.As(err, &failure):
-		span.SetString(telemetry.AttrOutcome, "error")
-		span.SetString(telemetry.AttrErrorCode, failure.Code)
-	default:
-		r.e.env.Log.Error("tool call failed", "tool", call.Path, "object_id", r.e.state.ID().String(), "err", err)
-		failure = &toolError{Code: codeFailed, Message: "the tool failed"}
-		span.SetString(telemetry.AttrOutcome, "error")
-		span.SetString(telemetry.AttrErrorCode, codeFailed)
-	}
-	span.End(err)
-	if thrown == "" {
-		value, err := encodeToolResult(data, failure)
-		if err != nil {
-			return err
+		span.End(err)
+	} else {
+		value, failure := r.encode(e.call.Path, data, err)
+		result.Value = value
+		span.SetString(telemetry.AttrOutcome, "ok")
+		if failure != nil {
+			span.SetString(telemetry.AttrOutcome, "error")
+			span.SetString(telemetry.AttrErrorCode, failure.Code)
 		}
-		result.Outcome = &sandboxpb.ToolResult_ValueJson{ValueJson: value}
+		span.End(err)
 	}
-	return r.send(&sandboxpb.ExecuteRequest{Message: &sandboxpb.ExecuteRequest_ToolResult{ToolResult: result}})
+	if r.history.settle(e, result) {
+		// Nobody waits for this to be on disk: whatever the program does next is stored after it.
+		_ = r.record(r.object, false) // an error means that the object is lost, and the program with it
+	}
+	return result
+}
+
+// encode returns what a call resolves to, and the failure in it, if any.
+func (r *run) encode(path string, data any, err error) ([]byte, *toolError) {
+	var failure *toolError
+	if err != nil && !errors.As(err, &failure) {
+		r.e.env.Log.Error("tool call failed", "tool", path, "object_id", r.e.state.ID().String(), "err", err)
+		failure = &toolError{Code: codeFailed, Message: "the tool failed"}
+	}
+	value, err := encodeToolResult(data, failure)
+	if err != nil {
+		r.e.env.Log.Error("tool result is no JSON", "tool", path, "object_id", r.e.state.ID().String(), "err", err)
+		failure = &toolError{Code: codeFailed, Message: "the tool's result is no JSON"}
+		value, _ = encodeToolResult(nil, failure) // strings always marshal
+	}
+	return value, failure
 }
 
 // encodeToolResult returns what a call resolves to, as JSON.
@@ -90,7 +132,12 @@ func encodeToolResult(data any, failure *toolError) ([]byte, error) {
 }
 
 // call runs one tool: arguments first, then the policies, then the approval, then the tool itself.
-func (r *run) call(ctx context.Context, path string, arguments []byte) (any, error) {
+func (r *run) call(ctx, asking context.Context, e *entry, id uint64) (any, error) {
+	path, arguments := e.call.Path, e.call.Arguments
+	_, answer, begun := r.history.state(e)
+	if begun {
+		return nil, outcomeUnknown(path)
+	}
 	t, err := r.find(ctx, path)
 	if err != nil {
 		return nil, err
@@ -101,16 +148,53 @@ func (r *run) call(ctx context.Context, path string, arguments []byte) (any, err
 	if err := t.check(arguments); err != nil {
 		return nil, err
 	}
-	if !t.discovery {
-		if err := r.permit(ctx, t, arguments); err != nil {
-			return nil, err
-		}
+	switch {
+	case t.discovery:
+	case answer != "":
+		err = refusal(answer, path)
+	default:
+		err = r.permit(ctx, asking, t, e, id)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if err := r.begin(ctx, t, e); err != nil {
+		return nil, err
 	}
 	return t.run(ctx, r, arguments)
 }
 
+// outcomeUnknown is what a call comes to that had begun when the host was lost. It is not made again, since it may have
+// had its effect.
+func outcomeUnknown(path string) error {
+	return &toolError{Code: codeOutcomeUnknown, Message: fmt.Sprintf("the host was lost while %s ran, so it is not known "+
+		"whether the call took effect, and it was not made again; look at what it changes before calling it again", path)}
+}
+
+// begin notes, before a call with effects is made, that it is made. From the first pause on that is on disk first.
+func (r *run) begin(ctx context.Context, t *tool, e *entry) error {
+	if t.discovery || t.readOnly || !r.history.begin(e) {
+		return nil
+	}
+	return r.record(ctx, true)
+}
+
+// record stores what is new in the history, and waits for it to be on disk if wanted. It fails when the program is not
+// in this run's hands any more.
+func (r *run) record(ctx context.Context, wait bool) error {
+	return r.e.state.Enter(ctx, func(ctx context.Context) error {
+		if r.e.run != r {
+			return errUnanswered
+		}
+		if err := r.e.record(ctx, r.history); err != nil || !wait {
+			return err
+		}
+		return r.e.state.Storage().Sync(ctx)
+	})
+}
+
 // permit asks the organization's policies, as they are at this moment, and a person where these say so.
-func (r *run) permit(ctx context.Context, t *tool, arguments []byte) error {
+func (r *run) permit(ctx, asking context.Context, t *tool, e *entry, id uint64) error {
 	d, err := callPolicies[props.PolicyDecision](ctx, r, props.MethodPoliciesDecide,
 		props.PolicyDecide{AccountID: r.owner.AccountID, Tool: t.Path})
 	if err != nil {
@@ -123,70 +207,13 @@ func (r *run) permit(ctx context.Context, t *tool, arguments []byte) error {
 	case "", props.ActionApprove:
 		return nil
 	case props.ActionRequireApproval:
-		return r.approve(ctx, t, arguments, d.Policy)
+		p := pause{Call: id, Tool: t.Path, Arguments: e.call.Arguments}
+		if d.Policy != nil {
+			p.PolicyID, p.Pattern, p.Owner = d.Policy.ID, d.Policy.Pattern, d.Policy.Owner
+		}
+		return r.approve(asking, p)
 	}
 	return &toolError{Code: codeBlocked, Message: fmt.Sprintf("a policy blocks %s", t.Path)}
-}
-
-// approve pauses the program until a person has answered. One call asks at a time; the others wait for their turn.
-func (r *run) approve(ctx context.Context, t *tool, arguments []byte, policy *props.Policy) error {
-	select {
-	case r.approvals <- struct{}{}:
-		defer func() { <-r.approvals }()
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
-	p := pause{Tool: t.Path, Arguments: arguments}
-	if policy != nil {
-		p.PolicyID, p.Pattern, p.Owner = policy.ID, policy.Pattern, policy.Owner
-	}
-	if err := r.setClock(true); err != nil {
-		return err
-	}
-	var decided <-chan decision
-	err := r.e.state.Enter(ctx, func(ctx context.Context) (err error) {
-		decided, err = r.e.pauseAt(ctx, r, p)
-		return err
-	})
-	if errors.Is(err, errTooManyPauses) {
-		return errors.Join(r.setClock(false), &toolError{Code: codeTooManyApprovals, Message: err.Error()})
-	}
-	if err != nil {
-		return err
-	}
-	select {
-	case d := <-decided:
-		return errors.Join(r.setClock(false), refusal(d, t.Path))
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	case <-r.e.env.Draining:
-		return r.expireUnanswered(ctx, decided, t.Path)
-	}
-}
-
-// expireUnanswered ends a pause that the host's drain cuts short: whoever answers from now on will find another host,
-// and not this program. What was decided already counts. It never lets the call run without an approval.
-func (r *run) expireUnanswered(ctx context.Context, decided <-chan decision, tool string) error {
-	if err := r.e.state.Enter(ctx, r.e.expireRun); err != nil {
-		return err
-	}
-	select {
-	case d := <-decided:
-		return errors.Join(r.setClock(false), refusal(d, tool))
-	default:
-		return errExpired
-	}
-}
-
-// refusal returns what a call throws for an answer that is no approval.
-func refusal(d decision, tool string) error {
-	switch d.action {
-	case actionAccept:
-		return nil
-	case actionDecline:
-		return thrownError(fmt.Sprintf("the call of %s was declined", tool))
-	}
-	return thrownError(fmt.Sprintf("the call of %s was cancelled", tool))
 }
 
 // callPolicies runs a method of the organization's policies object, from outside a turn.

@@ -23,6 +23,7 @@ func coreTools() []*tool {
 			Path:        policiesPrefix + "list",
 			Description: "List the policies that decide which tool calls run, need approval or are blocked.",
 			InputSchema: object(properties{}),
+			readOnly:    true,
 			run:         listPoliciesTool,
 		},
 		{

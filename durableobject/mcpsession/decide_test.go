@@ -49,28 +49,32 @@ func TestDecideExecutionAlarm(t *testing.T) {
 	paused := func(left time.Duration) *journal {
 		return &journal{Phase: phasePaused, Pause: &pause{Deadline: now.Add(left)}}
 	}
+	running := func(left time.Duration) *journal { return &journal{Phase: phaseRunning, Until: now.Add(left)} }
 	ended := func(phase string, ago time.Duration, o *outcome) *journal {
 		return &journal{Phase: phase, EndedAt: now.Add(-ago), Outcome: o}
 	}
 	for _, tc := range []struct {
 		name    string
 		journal *journal
+		live    bool
 		want    executionAlarm
 		at      time.Duration // from now; negative for none
 	}{
-		{"nothing stored", nil, alarmDelete, -1},
-		{"window open", paused(time.Second), alarmWait, time.Second},
-		{"window over", paused(0), alarmExpire, -1},
-		{"running on", &journal{Phase: phaseRunning}, alarmNothing, -1},
-		{"replay window open", ended(phaseSettled, time.Minute, &outcome{}), alarmWait, replayWindow - time.Minute},
-		{"replay window over", ended(phaseSettled, replayWindow, &outcome{}), alarmForget, retention - replayWindow},
-		{"nothing to forget", ended(phaseExpired, time.Minute, nil), alarmForget, retention - time.Minute},
-		{"retention over", ended(phaseSettled, retention, nil), alarmDelete, -1},
-		{"expired long ago", ended(phaseExpired, retention, nil), alarmDelete, -1},
+		{"nothing stored", nil, false, alarmDelete, -1},
+		{"window open", paused(time.Second), false, alarmWait, time.Second},
+		{"window over", paused(0), false, alarmExpire, -1},
+		{"answered", running(time.Second), false, alarmWait, time.Second},
+		{"running on", running(0), true, alarmWait, runningCheck},
+		{"lost", running(0), false, alarmExpire, -1},
+		{"replay window open", ended(phaseSettled, time.Minute, &outcome{}), false, alarmWait, replayWindow - time.Minute},
+		{"replay window over", ended(phaseSettled, replayWindow, &outcome{}), false, alarmForget, retention - replayWindow},
+		{"nothing to forget", ended(phaseExpired, time.Minute, nil), false, alarmForget, retention - time.Minute},
+		{"retention over", ended(phaseSettled, retention, nil), false, alarmDelete, -1},
+		{"expired long ago", ended(phaseExpired, retention, nil), false, alarmDelete, -1},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
-			got, at := decideExecutionAlarm(tc.journal, now)
+			got, at := decideExecutionAlarm(tc.journal, tc.live, now)
 			var want time.Time
 			if tc.at >= 0 {
 				want = now.Add(tc.at)
@@ -86,6 +90,10 @@ func TestDecideResume(t *testing.T) {
 	t.Parallel()
 	j := func(phase string, pauses uint64, o *outcome) *journal {
 		return &journal{Phase: phase, AccountID: "a", OrganizationID: "o", Pauses: pauses, Outcome: o, Pause: &pause{}}
+	}
+	kept := func(j *journal) *journal {
+		j.Replayable = true
+		return j
 	}
 	done := &outcome{}
 	for _, tc := range []struct {
@@ -110,6 +118,12 @@ func TestDecideResume(t *testing.T) {
 		{"settled long ago", j(phaseSettled, 1, nil), 1, "a", false, resumeSettled},
 		{"expired", j(phaseExpired, 1, nil), 1, "a", false, resumeExpired},
 		{"host lost while paused", j(phasePaused, 1, nil), 1, "a", false, resumeLost},
+		{"host lost after the answer", j(phaseRunning, 1, nil), 1, "a", false, resumeLost},
+		{"paused for long", kept(j(phasePaused, 1, nil)), 1, "a", false, resumeDecides},
+		{"duplicate while paused for long", kept(j(phasePaused, 2, nil)), 1, "a", false, resumeReplaysPause},
+		{"to be run again", kept(j(phaseRunning, 1, nil)), 1, "a", false, resumeRestarts},
+		{"running again", kept(j(phaseRunning, 1, nil)), 1, "a", true, resumeJoins},
+		{"duplicate of one before, to be run again", kept(j(phaseRunning, 2, nil)), 1, "a", false, resumeSettled},
 		{"another's after a loss", j(phasePaused, 1, nil), 1, "b", false, resumeForbidden},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

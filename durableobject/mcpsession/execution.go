@@ -2,6 +2,7 @@ package mcpsession
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -16,10 +17,11 @@ var errTooManyPauses = fmt.Errorf("an execution may ask for at most %d approvals
 type Execution struct {
 	env   *environment
 	state *durableobject.State
-	// journal is what is stored, nil before the first pause and after everything was deleted. While the program runs on
-	// after a pause, its phase here is ahead of the stored one.
+	// journal is what is stored, nil before the first pause and after everything was deleted. Of a program that can't be
+	// run again its phase here is ahead of the stored one while it runs on after a pause.
 	journal *journal
-	// run is the program while it is in this process's hands.
+	// run is the program while it is in this process's hands: not while it is paused for longer, or after its host or its
+	// sandbox was lost. It is run again then when its pause is answered.
 	run *run
 	// large is the reply of a settled execution whose outcome is too large to be stored.
 	large *reply
@@ -53,7 +55,7 @@ func (e *Execution) execute(ctx context.Context, in executeRequest) (reply, erro
 		return reply{}, durableobject.Exception("Error", "the execution was started already")
 	}
 	e.run = newRun(ctx, e, id, owner)
-	e.run.code, e.run.asker = in.Code, in.Asker
+	e.run.program, e.run.asker = newProgram(in.Code, e.state.Clock().Now()), in.Asker
 	next := e.run.next
 	e.state.WaitUntil(e.run.main)
 	return e.wait(ctx, next)
@@ -105,11 +107,16 @@ func (e *Execution) take(ctx context.Context, in resumeRequest) (*future, reply,
 		if in.Action == "" || onlyOnPage(e.journal.Pause, in) {
 			return nil, reply{Status: statusWaiting, Pause: e.journal.Pause, Replayed: true}, nil
 		}
-		e.noteAnswer(in)
-		e.journal.Phase = phaseRunning
-		next := e.run.next
-		e.run.decided <- decision{action: in.Action, content: in.Content}
-		return next, reply{}, nil
+		if e.run == nil && !e.restart(ctx, who) {
+			return nil, reply{Status: statusExpired}, e.end(ctx, phaseExpired, nil)
+		}
+		next, err := e.decide(ctx, in)
+		return next, reply{}, err
+	case resumeRestarts:
+		if !e.restart(ctx, who) {
+			return nil, reply{Status: statusExpired}, e.end(ctx, phaseExpired, nil)
+		}
+		return e.run.next, reply{}, nil
 	case resumeJoins:
 		return e.run.next, reply{Joined: true}, nil
 	case resumeReplaysPause:
@@ -131,6 +138,59 @@ func (e *Execution) take(ctx context.Context, in resumeRequest) (*future, reply,
 		return nil, reply{Status: statusExpired}, e.end(ctx, phaseExpired, nil)
 	}
 	return nil, reply{Status: statusNotFound}, nil
+}
+
+// decide answers the pending pause and has the program go on. The answer is on disk before anything comes of it.
+func (e *Execution) decide(ctx context.Context, in resumeRequest) (*future, error) {
+	r := e.run
+	e.noteAnswer(in)
+	r.history.answer(e.journal.Pause.Call, in.Action)
+	j := *e.journal
+	j.Phase, j.Until = phaseRunning, e.state.Clock().Now().Add(e.env.ApprovalWindow).UTC().Truncate(time.Millisecond)
+	if !j.Replayable {
+		e.journal = &j
+	} else if err := errors.Join(e.write(ctx, &j, j.Until), e.record(ctx, r.history)); err != nil {
+		return nil, err
+	}
+	if r.decided != nil { // else the program runs again, and finds the answer in its history
+		r.decided <- decision{action: in.Action, content: in.Content}
+	}
+	return r.next, nil
+}
+
+// restart runs the program again, to where it is and on, and reports false if it can't be.
+func (e *Execution) restart(ctx context.Context, who props.Identity) bool {
+	r, err := e.load(ctx, who)
+	if err != nil {
+		e.env.Log.Error("paused execution is damaged", "object_id", e.state.ID().String(), "err", err)
+		return false
+	}
+	e.run = r
+	e.state.WaitUntil(r.main)
+	return true
+}
+
+// load returns a run of the stored program.
+func (e *Execution) load(ctx context.Context, who props.Identity) (*run, error) {
+	id, err := parseExecutionID(e.journal.Pause.ID)
+	if err != nil {
+		return nil, fmt.Errorf("id of the pause: %w", err)
+	}
+	r := newRun(ctx, e, id.At(0), who)
+	r.asker, r.used = e.journal.Asker, e.journal.Used
+	program, ok, err := durableobject.Get[programRecord](ctx, e.state.Storage(), programKey)
+	if err != nil {
+		return nil, err
+	}
+	if !ok {
+		return nil, errors.New("the program is missing")
+	}
+	r.program = program
+	if r.history, err = loadHistory(ctx, e.state.Storage()); err != nil {
+		return nil, err
+	}
+	r.history.again()
+	return r, nil
 }
 
 // expire ends the execution if the pause is pending.
@@ -166,6 +226,9 @@ func (e *Execution) expirePause(ctx context.Context) error {
 
 // pauseAt journals a pause of the program, makes it the reply of whoever waits, and returns where its answer comes.
 func (e *Execution) pauseAt(ctx context.Context, r *run, p pause) (<-chan decision, error) {
+	if e.run != r {
+		return nil, errUnanswered
+	}
 	n := uint64(1)
 	if e.journal != nil {
 		n = e.journal.Pauses + 1
@@ -175,11 +238,24 @@ func (e *Execution) pauseAt(ctx context.Context, r *run, p pause) (<-chan decisi
 	}
 	r.asker.sign(&p, r.id.At(n))
 	p.Deadline = e.state.Clock().Now().Add(e.env.ApprovalWindow).UTC().Truncate(time.Millisecond)
+	keep := r.history.kept()
+	if e.journal != nil {
+		keep = e.journal.Replayable // record sees to what became too much
+	}
+	first := e.journal == nil
 	j := &journal{
 		Phase: phasePaused, AccountID: r.owner.AccountID, OrganizationID: r.owner.OrganizationID, Pauses: n, Pause: &p,
-		Asker: r.asker,
+		Asker: r.asker, Replayable: keep, Used: r.used + r.watchdog.used(), Until: p.Deadline,
 	}
 	if err := e.write(ctx, j, p.Deadline); err != nil {
+		return nil, err
+	}
+	if first && j.Replayable {
+		if err := durableobject.Put(ctx, e.state.Storage(), programKey, r.program); err != nil {
+			return nil, err
+		}
+	}
+	if err := e.record(ctx, r.history); err != nil {
 		return nil, err
 	}
 	waiting := r.next
@@ -188,11 +264,51 @@ func (e *Execution) pauseAt(ctx context.Context, r *run, p pause) (<-chan decisi
 	return r.decided, nil
 }
 
+// record stores what is new in the history of a program that has paused. Of one that became too much to keep it deletes
+// what is stored, so that it will not be run again from there.
+func (e *Execution) record(ctx context.Context, h *history) error {
+	switch {
+	case !e.journal.Replayable:
+		return nil
+	case h.kept():
+		return h.write(ctx, e.state.Storage())
+	}
+	j := *e.journal
+	j.Replayable = false
+	return errors.Join(e.state.Storage().DeleteAll(ctx), e.write(ctx, &j, j.Until))
+}
+
+// park has a paused program give its process back, and reports whether it did. Not if the program does anything but
+// wait, or could not be run again.
+func (e *Execution) park(r *run) bool {
+	j := e.journal
+	if e.run != r || j == nil || j.Phase != phasePaused || !j.Replayable || !r.load.quiet() {
+		return false
+	}
+	e.run = nil
+	r.stop(errParked)
+	return true
+}
+
+// conclude takes the end of a run of the program. One that was lost and can be run again stays as it is: paused, or
+// waiting for a resume to be sent again.
+func (e *Execution) conclude(ctx context.Context, r *run, end ending) error {
+	if e.run != r {
+		return nil // parked, or expired meanwhile
+	}
+	if !end.lost {
+		return e.settle(ctx, r, end.outcome)
+	}
+	if e.journal != nil && e.journal.Replayable && r.history.kept() {
+		e.run = nil
+		r.next.resolve(r.lostReply(end.outcome.Error))
+		return nil
+	}
+	return e.settle(ctx, r, r.lostReply(end.outcome.Error).Outcome)
+}
+
 // settle journals the end of the program and makes it the reply of whoever waits.
 func (e *Execution) settle(ctx context.Context, r *run, o *outcome) error {
-	if e.run != r {
-		return nil // expired meanwhile
-	}
 	e.run = nil
 	answer := o.reply()
 	defer r.next.resolve(answer)
@@ -206,13 +322,19 @@ func (e *Execution) settle(ctx context.Context, r *run, o *outcome) error {
 	return e.end(ctx, phaseSettled, o)
 }
 
-// end journals that the execution settled or expired.
+// end journals that the execution settled or expired, and forgets its program.
 func (e *Execution) end(ctx context.Context, phase string, o *outcome) error {
 	j := *e.journal
 	j.Phase, j.Outcome, j.EndedAt = phase, o, e.state.Clock().Now().UTC().Truncate(time.Millisecond)
 	after := retention
 	if o != nil {
 		after = replayWindow
+	}
+	if j.Replayable {
+		j.Replayable = false
+		if err := e.state.Storage().DeleteAll(ctx); err != nil {
+			return err
+		}
 	}
 	return e.write(ctx, &j, j.EndedAt.Add(after))
 }
@@ -228,7 +350,7 @@ func (e *Execution) write(ctx context.Context, j *journal, alarm time.Time) erro
 
 // Alarm ends a pause whose approval window has passed, and what is kept for longer than promised.
 func (e *Execution) Alarm(ctx context.Context, _ durableobject.AlarmInfo) error {
-	switch what, at := decideExecutionAlarm(e.journal, e.state.Clock().Now()); what {
+	switch what, at := decideExecutionAlarm(e.journal, e.run != nil, e.state.Clock().Now()); what {
 	case alarmWait:
 		return e.state.Storage().SetAlarm(ctx, at, storage.PutOptions{})
 	case alarmExpire:

@@ -271,28 +271,6 @@ func TestOutcomeIsKeptForAWhile(t *testing.T) {
 	})
 }
 
-// A host that is lost takes its programs along: who comes back is told so, whatever was approved, and nothing runs
-// twice.
-func TestCrashWhilePaused(t *testing.T) {
-	approvals(t, Options{}, func(t *testing.T, w *world, u *user) {
-		s := u.connect(t, nil)
-		text, _ := execute(t, s, "once")
-		id := pausedID(t, text)
-		w.crash()
-		s = u.connect(t, nil)
-		for range 2 {
-			text, r := resume(t, s, id, "accept")
-			if !saysAgain(t, text, r, "execution_expired") {
-				t.Errorf("resume = %s", encode(r))
-			}
-		}
-		text, _ = execute(t, s, "once")
-		if text, r := resume(t, s, pausedID(t, text), "accept"); r.IsError {
-			t.Errorf("a new execution = %s", text)
-		}
-	})
-}
-
 // The paused ceiling: executions expire with their session's runtime, before their own window.
 func TestPausedExecutionsExpireWithTheSession(t *testing.T) {
 	o := Options{SessionTimeout: 3 * time.Second, PausedTimeout: 30 * time.Second}

@@ -17,9 +17,10 @@ const (
 //
 //	         pause          approval          end
 //	(none) ────────► paused ─────────► running ───► settled
-//	                  │  ▲      pause     │
-//	                  │  └────────────────┘
-//	                  └─► expired: no approval in time, or the program is gone
+//	                  │  ▲      pause   │ │
+//	                  │  └──────────────┘ │
+//	                  └───────────────────┴─► expired: no approval in time, nobody has come back for the outcome, or
+//	                                          the program is gone and can't be run again
 const (
 	phasePaused  = "paused"
 	phaseRunning = "running"
@@ -27,8 +28,7 @@ const (
 	phaseExpired = "expired"
 )
 
-// journal is what an execution keeps from its first pause on. The step from paused to running is in memory only: a host
-// that is lost takes the program along, whatever was approved.
+// journal is what an execution keeps from its first pause on, beside the program and its history.
 type journal struct {
 	// Phase is one of the phases.
 	Phase string `json:"phase"`
@@ -41,6 +41,13 @@ type journal struct {
 	Pause *pause `json:"pause"`
 	// Asker says who asks for approvals.
 	Asker asker `json:"asker"`
+	// Replayable is true while the program and its history are stored: it can be run again to where it is.
+	Replayable bool `json:"replayable,omitempty"`
+	// Used is the wall clock time that the program had taken at its last pause.
+	Used time.Duration `json:"used,omitempty"`
+	// Until is the deadline of the pause, and for how long, once it is answered, the program can be run again if it is
+	// lost.
+	Until time.Time `json:"until,omitzero"`
 	// Outcome is how the program ended, while it is kept.
 	Outcome *outcome `json:"outcome"`
 	// EndedAt is when it settled or expired.
@@ -62,8 +69,12 @@ const (
 	alarmDelete
 )
 
-// decideExecutionAlarm says what an execution's alarm that rings at now does.
-func decideExecutionAlarm(j *journal, now time.Time) (executionAlarm, time.Time) {
+// runningCheck is how often it is looked whether a program that has paused still runs.
+const runningCheck = time.Minute
+
+// decideExecutionAlarm says what an execution's alarm that rings at now does. live is whether the program is in this
+// process's hands.
+func decideExecutionAlarm(j *journal, live bool, now time.Time) (executionAlarm, time.Time) {
 	if j == nil {
 		return alarmDelete, time.Time{}
 	}
@@ -71,6 +82,14 @@ func decideExecutionAlarm(j *journal, now time.Time) (executionAlarm, time.Time)
 	case phasePaused:
 		if j.Pause.Deadline.After(now) {
 			return alarmWait, j.Pause.Deadline
+		}
+		return alarmExpire, time.Time{}
+	case phaseRunning:
+		switch {
+		case j.Until.After(now):
+			return alarmWait, j.Until
+		case live:
+			return alarmWait, now.Add(runningCheck)
 		}
 		return alarmExpire, time.Time{}
 	case phaseSettled, phaseExpired:
@@ -98,6 +117,8 @@ const (
 	resumeDecides
 	// resumeJoins: an earlier resume has answered it and waits for what comes of it.
 	resumeJoins
+	// resumeRestarts: an earlier resume has answered it, but the program was lost. It is to be run again.
+	resumeRestarts
 	// resumeReplaysPause: what came of it is the pause that is pending.
 	resumeReplaysPause
 	// resumeReplaysOutcome: what came of it is the outcome.
@@ -106,7 +127,7 @@ const (
 	resumeSettled
 	// resumeExpired: the execution has expired.
 	resumeExpired
-	// resumeLost: the journal says that the program lives, but it is gone. The execution has expired.
+	// resumeLost: the journal says that the program lives, but it is gone and can't be run again. The execution has expired.
 	resumeLost
 )
 
@@ -124,12 +145,14 @@ func decideResume(j *journal, n uint64, account, organization string, live bool)
 		return resumeReplaysOutcome
 	case j.Phase == phaseSettled:
 		return resumeSettled
-	case !live:
+	case !live && !j.Replayable:
 		return resumeLost
 	case n == j.Pauses && j.Phase == phasePaused:
 		return resumeDecides
-	case n == j.Pauses:
+	case n == j.Pauses && live:
 		return resumeJoins
+	case n == j.Pauses:
+		return resumeRestarts
 	case n+1 == j.Pauses && j.Phase == phasePaused:
 		return resumeReplaysPause
 	}

@@ -117,7 +117,8 @@ func (o *outcome) reply() reply {
 type pause struct {
 	// ID names the pause.
 	ID string `json:"id"`
-	// Tool and Arguments are the call, Arguments as JSON.
+	// Call is the number of the call among those of its program. Tool and Arguments are the call, Arguments as JSON.
+	Call      uint64 `json:"call,omitempty"`
 	Tool      string `json:"tool"`
 	Arguments []byte `json:"arguments"`
 	// PolicyID and Pattern name the policy that asks for the approval.

@@ -2,16 +2,10 @@ package mcpsession
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
-	"fmt"
-	"io"
 	"sync"
 	"time"
-
-	"golang.org/x/sync/errgroup"
-	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/status"
-	"google.golang.org/protobuf/types/known/durationpb"
 
 	"github.com/tandem-do/tandem/proto/props"
 	sandboxpb "github.com/tandem-do/tandem/proto/sandbox/v1"
@@ -27,14 +21,23 @@ const (
 	pendingCalls     = 64
 	maxCodeBytes     = 1 << 20
 	maxArgumentBytes = 256 << 10
+	seedBytes        = 32
+	// minWallClock is what a program that is run again has at least, however much it has used.
+	minWallClock = 10 * time.Second
 	// watchdogSlack is how long after the wall clock the sandbox has to say that it was up, process start included.
 	watchdogSlack = 30 * time.Second
 	// drainTimeout is how long the sandbox has to end the stream after the program's end.
 	drainTimeout = 5 * time.Second
+	// maxTries is how often a program is run again that lost its sandbox, after firstBackoff and then twice as long each
+	// time, up to maxBackoff: for longer than a sandbox takes to be started again.
+	maxTries     = 8
+	firstBackoff = 100 * time.Millisecond
+	maxBackoff   = 4 * time.Second
 )
 
 var (
 	errExpired  = errors.New("the execution has expired")
+	errParked   = errors.New("the paused program gives its process back")
 	errWatchdog = errors.New("the sandbox did not answer in time")
 	errSettled  = errors.New("the execution has settled")
 )
@@ -70,13 +73,17 @@ type run struct {
 	e     *Execution
 	id    executionID
 	owner props.Identity
-	code  string
 	asker asker
+	// program is what runs, history what has happened to it.
+	program programRecord
+	history *history
 	// traceparent and tracestate are those of the call that started it.
 	traceparent, tracestate string
 	// life ends with a cause when the program must not go on. It carries no values.
 	life context.Context
 	stop context.CancelCauseFunc
+	// object is the life of the object, set by main.
+	object context.Context
 
 	// next and decided are touched in turns of the object only: next is what whoever waits will get, decided takes the
 	// answer to the pending pause.
@@ -85,7 +92,10 @@ type run struct {
 
 	// approvals is held by the one call that may ask for approval.
 	approvals chan struct{}
+	load      load
 	watchdog  *watchdog
+	// used is the wall clock time of earlier runs of the program.
+	used time.Duration
 	// finished is set once the sandbox has said how the program ended.
 	finished bool
 
@@ -98,10 +108,19 @@ type run struct {
 }
 
 func newRun(ctx context.Context, e *Execution, id executionID, owner props.Identity) *run {
-	r := &run{e: e, id: id, owner: owner, next: newFuture(), approvals: make(chan struct{}, 1)}
+	r := &run{
+		e: e, id: id, owner: owner, history: &history{}, next: newFuture(), approvals: make(chan struct{}, 1),
+	}
 	r.traceparent, r.tracestate = telemetry.Traceparent(ctx)
 	r.life, r.stop = context.WithCancelCause(detached{ctx})
 	return r
+}
+
+// newProgram returns what a new execution runs.
+func newProgram(code string, now time.Time) programRecord {
+	p := programRecord{Code: code, Seed: make([]byte, seedBytes), StartedMS: now.UnixMilli()}
+	_, _ = rand.Read(p.Seed) // it never fails
+	return p
 }
 
 // detached is a context without the end and the values of the event that it comes from.
@@ -112,28 +131,41 @@ func (detached) Done() <-chan struct{}       { return nil }
 func (detached) Err() error                  { return nil }
 func (detached) Value(any) any               { return nil }
 
+// ending is how a run of a program ended.
+type ending struct {
+	outcome *outcome
+	// how is what the span says.
+	how string
+	// lost is true if the program did not end by itself: it can be run again, if its history is kept.
+	lost bool
+}
+
 // main runs the program to its end. It runs outside turns, and keeps the object alive.
-func (r *run) main(ctx context.Context) error {
-	object := ctx
-	ctx, cancel := context.WithCancelCause(telemetry.WithTraceparent(ctx, r.traceparent, r.tracestate))
+func (r *run) main(object context.Context) error {
+	r.object = object
+	ctx, cancel := context.WithCancelCause(telemetry.WithTraceparent(object, r.traceparent, r.tracestate))
 	defer cancel(errSettled)
 	defer context.AfterFunc(r.life, func() { cancel(context.Cause(r.life)) })()
 	ctx, span := telemetry.Start(ctx, telemetry.SpanCodeExec)
 	span.SetString(telemetry.AttrExecutionID, r.id.String())
+	span.SetInt(telemetry.AttrReplayedCalls, int64(r.history.led))
 
-	o, how := r.execute(ctx, cancel)
-	span.SetString(telemetry.AttrOutcome, how)
-	if o.Error != "" {
-		span.End(errors.New(o.Error))
+	end := r.attempt(ctx, cancel)
+	for try := 0; end.lost && r.again(ctx, try); try++ {
+		end = r.attempt(ctx, cancel)
+	}
+	span.SetString(telemetry.AttrOutcome, end.how)
+	if end.outcome.Error != "" && end.how != howParked {
+		span.End(errors.New(end.outcome.Error))
 	} else {
 		span.End(nil)
 	}
 	err := r.e.state.Enter(object, func(ctx context.Context) error {
-		return r.e.settle(ctx, r, o)
+		return r.e.conclude(ctx, r, end)
 	})
 	if err != nil {
 		// The object is broken or its host gone: whoever still waits here must not wait for ever.
-		r.next.resolve(failed("the execution was lost; run the execute tool again").reply())
+		r.next.resolve(r.lostReply("the execution was lost"))
 	}
 	if r.finished {
 		defer time.AfterFunc(drainTimeout, func() { cancel(errSettled) }).Stop()
@@ -142,55 +174,42 @@ func (r *run) main(ctx context.Context) error {
 	return err
 }
 
-// execute talks to the sandbox until the program ends, and says how it did.
-func (r *run) execute(ctx context.Context, cancel context.CancelCauseFunc) (*outcome, string) {
-	r.watchdog = startWatchdog(r.e.state.Clock(), wallClock+watchdogSlack, func() { cancel(errWatchdog) })
-	defer r.watchdog.end()
-	stream, err := r.e.env.Sandbox.Execute(ctx)
-	if err != nil {
-		return sandboxFailure(ctx, err)
+// again waits until a program that was lost is to be run again, and reports whether it is: if there is what to run it
+// again with, and somebody waits for what it comes to.
+func (r *run) again(ctx context.Context, try int) bool {
+	if try == maxTries || ctx.Err() != nil {
+		return false
 	}
-	r.stream = stream
-	if err := r.send(&sandboxpb.ExecuteRequest{Message: &sandboxpb.ExecuteRequest_Start{Start: r.start()}}); err != nil {
-		if _, recvErr := stream.Recv(); recvErr != nil {
-			err = recvErr // Send says io.EOF; the status is what Recv says
-		}
-		return sandboxFailure(ctx, err)
+	if _, ok := r.history.again(); !ok {
+		return false
 	}
-	calls, callCtx := errgroup.WithContext(ctx)
-	callCtx, endCalls := context.WithCancelCause(callCtx)
-	calls.SetLimit(pendingCalls)
-	defer func() { _ = calls.Wait() }() // a call that could not be answered ended the stream, and so the program
-	defer endCalls(errSettled)
-	for {
-		m, err := stream.Recv()
-		if err != nil {
-			return sandboxFailure(ctx, err)
-		}
-		switch m := m.Message.(type) {
-		case *sandboxpb.ExecuteResponse_Done:
-			r.finished = true
-			return outcomeOf(m.Done), m.Done.Outcome.String()
-		case *sandboxpb.ExecuteResponse_ToolCall:
-			if !calls.TryGo(func() error { return r.serveCall(callCtx, m.ToolCall) }) {
-				return failed(fmt.Sprintf("more than %d tool calls at once", pendingCalls)), "too_many_calls"
-			}
-		}
+	wanted := false
+	err := r.e.state.Enter(ctx, func(context.Context) error {
+		wanted = r.e.run == r && r.e.journal != nil && r.e.journal.Phase == phaseRunning
+		return nil
+	})
+	if err != nil || !wanted {
+		return false
+	}
+	t := time.NewTimer(min(firstBackoff<<try, maxBackoff))
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return true
+	case <-ctx.Done():
+		return false
 	}
 }
 
-func (r *run) start() *sandboxpb.Start {
-	return &sandboxpb.Start{
-		ExecutionId:  r.id.String(),
-		Organization: r.owner.OrganizationID,
-		Code:         r.code,
-		Limits: &sandboxpb.Limits{
-			WallClock: durationpb.New(wallClock), Cpu: durationpb.New(cpuTime), MemoryBytes: memoryBytes,
-			ResultBytes: resultBytes, PendingToolCalls: pendingCalls,
-		},
+// lostReply is the reply to who waits for a program that was lost, for now or for good.
+func (r *run) lostReply(what string) reply {
+	if _, ok := r.history.again(); ok {
+		return failed(what + "; wait a moment and call the resume tool again, with the same executionId").reply()
 	}
+	return failed(what + "; run the execute tool again").reply()
 }
 
+// send sends a request to the sandbox.
 func (r *run) send(m *sandboxpb.ExecuteRequest) error {
 	r.sendMu.Lock()
 	defer r.sendMu.Unlock()
@@ -215,42 +234,4 @@ func (r *run) setClock(stopped bool) error {
 	return r.send(&sandboxpb.ExecuteRequest{
 		Message: &sandboxpb.ExecuteRequest_Clock{Clock: &sandboxpb.Clock{Stopped: stopped}},
 	})
-}
-
-// outcomeOf translates the sandbox's word on how the program ended.
-func outcomeOf(d *sandboxpb.Done) *outcome {
-	o := &outcome{Logs: d.Logs, Emitted: d.EmittedJson}
-	if d.Outcome == sandboxpb.Outcome_OUTCOME_COMPLETED {
-		o.Result, o.IsString = d.ResultJson, d.ResultIsString
-		return o
-	}
-	o.Error = d.Error
-	if o.Error == "" {
-		o.Error = "the program ended without saying why (" + d.Outcome.String() + ")"
-	}
-	return o
-}
-
-// sandboxFailure returns the outcome of a program whose sandbox failed.
-func sandboxFailure(ctx context.Context, err error) (*outcome, string) {
-	switch cause := context.Cause(ctx); {
-	case errors.Is(cause, errExpired):
-		return failed("the execution has expired; run the execute tool again"), "expired"
-	case errors.Is(cause, errWatchdog):
-		return failed(fmt.Sprintf("the program did not end within %v", wallClock)), "watchdog"
-	case cause != nil:
-		return failed("the host is restarting; run the execute tool again"), "canceled"
-	case errors.Is(err, io.EOF):
-		return failed("the sandbox ended before the program did; run the execute tool again"), "cut"
-	}
-	switch code := status.Code(err); code {
-	case codes.ResourceExhausted:
-		return failed("the sandbox is busy; wait a moment and run the execute tool again"), code.String()
-	case codes.InvalidArgument:
-		return failed("the sandbox refused the program: " + status.Convert(err).Message()), code.String()
-	case codes.Unavailable:
-		return failed("the sandbox is not available; wait a moment and run the execute tool again"), code.String()
-	default:
-		return failed("the sandbox failed; run the execute tool again"), code.String()
-	}
 }

@@ -314,7 +314,7 @@ func TestCommits(t *testing.T) {
 	})
 }
 
-// A host that drains need not wait for what only waits, and does wait for calls.
+// A host that drains need not wait for what only waits, and does wait for calls. What is paused goes on at the next host.
 func TestDraining(t *testing.T) {
 	approvals(t, Options{}, func(t *testing.T, w *world, u *user) {
 		draining := make(chan struct{}) // of this bubble
@@ -347,7 +347,7 @@ func TestDraining(t *testing.T) {
 		noneLeft(t, w)
 		w.env.Draining = nil
 		w.crash()
-		if _, r := resume(t, u.connect(t, nil), pausedID(t, text), "accept"); field(t, r, "status") != "execution_expired" {
+		if _, r := resume(t, u.connect(t, nil), pausedID(t, text), "accept"); field(t, r, "status") != "completed" {
 			t.Errorf("resume after the drain = %s", encode(r))
 		}
 	})
@@ -379,7 +379,7 @@ func TestUnknownMethods(t *testing.T) {
 	})
 }
 
-// A drain ends paused executions; it approves nothing.
+// A drain has paused programs give their process back; it approves nothing.
 func TestDrainingApprovesNothing(t *testing.T) {
 	in(t, Options{}, func(t *testing.T, w *world) {
 		u := w.user("a", "o")

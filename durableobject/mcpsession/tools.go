@@ -267,6 +267,15 @@ func (c *caller) expire(ctx context.Context, id executionID) error {
 	return err
 }
 
+// afterLoss tells what to do when the host was lost while a call ran. A pause can be answered again: if it was answered
+// already, that answer counts, and no call is made twice.
+func afterLoss(id string) string {
+	if parsed, err := parseExecutionID(id); err == nil && parsed.Pause() > 0 {
+		return "wait a moment and call the resume tool again, with the same executionId"
+	}
+	return "run the execute tool again"
+}
+
 // finish ends the span of a call and returns its result. A failure of the execution's object is a result too: the model
 // can do something about it.
 func (c *caller) finish(span telemetry.Span, id string, r reply, err error) (*mcp.CallToolResult, error) {
@@ -280,7 +289,7 @@ func (c *caller) finish(span telemetry.Span, id string, r reply, err error) (*mc
 		case errors.As(err, &failure) && failure.Reason == sidecar.ReasonOverloaded:
 			return renderOutcome(failed("the host is overloaded; wait a moment and try again")), nil
 		case errors.As(err, &failure) && failure.Reason != sidecar.ReasonException:
-			return renderOutcome(failed("the execution was lost, its host is restarting; run the execute tool again")), nil
+			return renderOutcome(failed("the execution's host is restarting; " + afterLoss(id))), nil
 		}
 		c.env.Log.Error("execution failed", "object_id", c.state.ID().String(), "err", err)
 		return renderOutcome(failed("internal error")), nil

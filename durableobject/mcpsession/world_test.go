@@ -354,10 +354,20 @@ func field(t *testing.T, r *mcp.CallToolResult, name string) string {
 type fakeSandbox struct {
 	sandboxpb.UnimplementedSandboxServiceServer
 
-	// mu guards programs and clocks.
+	// mu guards the fields below.
 	mu       sync.Mutex
 	programs map[string]func(*program) error
 	clocks   []bool
+	// starts are those of all programs, running is how many run.
+	starts  []*sandboxpb.Start
+	running int
+}
+
+// runs returns how many programs were started and how many run.
+func (s *fakeSandbox) runs() (started, running int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.starts), s.running
 }
 
 func newFakeSandbox() *fakeSandbox {
@@ -387,7 +397,14 @@ func (s *fakeSandbox) Execute(stream sandboxpb.SandboxService_ExecuteServer) err
 	}
 	s.mu.Lock()
 	fn := s.programs[m.GetStart().GetCode()]
+	s.starts = append(s.starts, m.GetStart())
+	s.running++
 	s.mu.Unlock()
+	defer func() {
+		s.mu.Lock()
+		s.running--
+		s.mu.Unlock()
+	}()
 	if fn == nil {
 		return status.Error(codes.InvalidArgument, "no such program")
 	}
@@ -406,6 +423,7 @@ func (s *fakeSandbox) Execute(stream sandboxpb.SandboxService_ExecuteServer) err
 			if r := m.GetToolResult(); r != nil {
 				p.mu.Lock()
 				c := p.results[r.CallId]
+				p.taken = append(p.taken, &sandboxpb.Taken{CallId: r.CallId, ActiveNs: uint64(len(p.results))})
 				p.mu.Unlock()
 				c <- r
 			}
@@ -422,6 +440,7 @@ type program struct {
 	// mu guards the fields below, and sending.
 	mu      sync.Mutex
 	last    uint64
+	taken   []*sandboxpb.Taken
 	results map[uint64]chan *sandboxpb.ToolResult
 }
 
@@ -432,8 +451,10 @@ func (p *program) begin(path, args string) (<-chan *sandboxpb.ToolResult, error)
 	p.last++
 	c := make(chan *sandboxpb.ToolResult, 1)
 	p.results[p.last] = c
+	taken := p.taken
+	p.taken = nil
 	return c, p.stream.Send(&sandboxpb.ExecuteResponse{Message: &sandboxpb.ExecuteResponse_ToolCall{
-		ToolCall: &sandboxpb.ToolCall{CallId: p.last, Path: path, ArgumentsJson: []byte(args)},
+		ToolCall: &sandboxpb.ToolCall{CallId: p.last, Path: path, ArgumentsJson: []byte(args), Taken: taken},
 	}})
 }
 
@@ -443,6 +464,11 @@ func (p *program) call(path, args string) (value string, thrown string, err erro
 	if err != nil {
 		return "", "", err
 	}
+	return p.wait(c)
+}
+
+// wait waits for what a call that was begun resolves to, or throws.
+func (p *program) wait(c <-chan *sandboxpb.ToolResult) (value string, thrown string, err error) {
 	select {
 	case r := <-c:
 		return string(r.GetValueJson()), r.GetThrown(), nil

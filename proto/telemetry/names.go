@@ -98,4 +98,5 @@ const (
 	AttrResumeAction      = "mcp.execute.action"
 	AttrResumeReplayed    = "mcp.execute.replayed"
 	AttrResumeJoined      = "mcp.execute.joined_inflight"
+	AttrReplayedCalls     = "mcp.execute.replayed_calls"
 )
