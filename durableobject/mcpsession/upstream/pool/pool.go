@@ -201,7 +201,7 @@ func (p *Pool) connect(ctx context.Context, c *connection, open Open) {
 		err = errors.New("pool: opened nothing")
 	}
 	if err != nil {
-		c.err = p.explain(ctx, err, p.o.ConnectTimeout)
+		c.source, c.err = nil, p.explain(ctx, err, p.o.ConnectTimeout)
 	}
 }
 
