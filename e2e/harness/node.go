@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
@@ -45,8 +46,14 @@ func (e *NodeError) Error() string { return e.Name + ": " + e.Message }
 // StartNode starts a Node process that ends with the test.
 func StartNode(t T) *Node {
 	t.Helper()
-	cmd := exec.Command("node", "driver.mjs")
-	cmd.Dir = nodeDir()
+	return startDriver(t, "driver.mjs")
+}
+
+// startDriver starts a Node process that runs a script of requests and answers.
+func startDriver(t T, script string, env ...string) *Node {
+	t.Helper()
+	cmd := exec.Command("node", script)
+	cmd.Dir, cmd.Env = nodeDir(), append(os.Environ(), env...)
 	stdin, err := cmd.StdinPipe()
 	if err != nil {
 		t.Fatal(err)

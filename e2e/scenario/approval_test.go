@@ -24,6 +24,7 @@ type guarded struct {
 	stack *harness.Stack
 	node  *harness.Node
 	opts  harness.ConnectOptions
+	email string
 }
 
 // newGuarded makes the account and its policy, which is removed at the end of the test.
@@ -31,7 +32,8 @@ func newGuarded(t *testing.T, s *harness.Stack) guarded {
 	t.Helper()
 	g := guarded{stack: s, node: harness.StartNode(t)}
 	ready := s.MustReady(t)
-	g.opts = harness.ConnectOptions{URL: ready.MCPURL, Token: s.NewIdentity(t).Token}
+	who := s.NewIdentity(t)
+	g.email, g.opts = who.Email, harness.ConnectOptions{URL: ready.MCPURL, Token: who.Token}
 	headers := map[string]string{"Authorization": "Bearer " + g.opts.Token, "Content-Type": "application/json"}
 	created := harness.Do(t, "POST", ready.APIURL+"/api/policies", headers,
 		[]byte(`{"owner":"org","pattern":"`+guardedTool+`","action":"require_approval"}`))

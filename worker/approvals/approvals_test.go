@@ -176,7 +176,7 @@ func TestShowsTheCall(t *testing.T) {
 	body := html.UnescapeString(w.Body.String())
 	for _, want := range []string{
 		"mail.send", "\"to\": \"ada@example.test\",\n  \"n\": [\n    1,\n    2\n  ]", "mail.*", "a rule of your organization",
-		"Some Client 2", "ada@example.test", "ACME <b>", "3 min 0 s left", "Approve", "Decline",
+		"calls itself <strong>Some Client 2<", "ada@example.test", "ACME <b>", "3 min 0 s left", "Approve", "Decline",
 	} {
 		if !strings.Contains(body, want) {
 			t.Errorf("the page lacks %q", want)
