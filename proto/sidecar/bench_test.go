@@ -31,7 +31,7 @@ func unixLink(b *testing.B, h sidecar.Handler) (*sidecar.Link, *grpc.ClientConn)
 	if err != nil {
 		b.Fatal(err)
 	}
-	link := sidecar.NewLink(conn)
+	link := sidecar.NewLink(conn, sidecar.LinkOptions{})
 	b.Cleanup(func() {
 		link.Close()
 		conn.Close()

@@ -29,6 +29,9 @@ type linkStream struct {
 	wake chan struct{}
 	// lost is true when the stream has ended.
 	lost bool
+	// sweeper looks for calls that have expired, while there are any that can; sweeping is true meanwhile.
+	sweeper  *time.Timer
+	sweeping bool
 }
 
 // pendingCall is a call that waits for its reply.
@@ -42,6 +45,8 @@ type pendingCall struct {
 	settled chan settlement
 	// upload is the request's body where that has a stream of its own.
 	upload *upload
+	// expires is when the link's own deadline ends the call; zero means that its context has one, or none is wanted.
+	expires time.Time
 }
 
 // settlement is how a call ended: with the host's frame, or with this side's error.

@@ -62,7 +62,7 @@ func start(t testing.TB, register func(s *sidecar.Server)) *network {
 	if err != nil {
 		t.Fatal(err)
 	}
-	n.conn, n.link = conn, sidecar.NewLink(conn)
+	n.conn, n.link = conn, sidecar.NewLink(conn, sidecar.LinkOptions{})
 	return n
 }
 

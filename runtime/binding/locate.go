@@ -147,7 +147,7 @@ func (r *Router) callerFor(found *routerpb.LocateResponse) (sidecar.Caller, erro
 	if err != nil {
 		return nil, err
 	}
-	l := &hostLink{address: found.GetAddress(), conn: conn, link: sidecar.NewLink(conn)}
+	l := &hostLink{address: found.GetAddress(), conn: conn, link: sidecar.NewLink(conn, sidecar.LinkOptions{CallTimeout: r.o.CallTimeout})}
 	r.links[found.GetHostId()] = l
 	if have != nil {
 		r.wg.Go(func() { have.close() }) //nolint:errcheck // the host is elsewhere now

@@ -54,6 +54,8 @@ type RouterOptions struct {
 	Local       sidecar.Caller
 	// Patience is how long a call is tried again while it has surely not run. Default: 5 s.
 	Patience time.Duration
+	// CallTimeout is the deadline of a call whose context has none, as in sidecar.LinkOptions; zero means none.
+	CallTimeout time.Duration
 	// Dial connects to a host. Default: sidecar.Dial.
 	Dial func(target string) (*grpc.ClientConn, error)
 }
