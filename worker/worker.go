@@ -21,6 +21,7 @@ import (
 	"github.com/tandem-do/tandem/worker/ingress"
 	"github.com/tandem-do/tandem/worker/mcp"
 	"github.com/tandem-do/tandem/worker/policies"
+	"github.com/tandem-do/tandem/worker/sources"
 	"github.com/tandem-do/tandem/worker/websession"
 )
 
@@ -164,6 +165,9 @@ func routes(ctx context.Context, o Options, p parts) ([]ingress.Route, error) {
 	rules := policies.New(policies.Options{
 		Gate: gate, Web: p.web, Policies: binding.NewNamespace(props.NamespacePolicies, caller), Log: o.Log,
 	})
+	upstreams := sources.New(sources.Options{
+		Gate: gate, Web: p.web, Sources: binding.NewNamespace(props.NamespaceSources, caller), Log: o.Log,
+	})
 	pages, err := approvals.New(approvals.Options{
 		Sessions: p.web, Executions: binding.NewNamespace(props.NamespaceExecution, caller), Log: o.Log,
 	})
@@ -175,6 +179,8 @@ func routes(ctx context.Context, o Options, p parts) ([]ingress.Route, error) {
 		{Path: "/mcp", Handler: endpoint},
 		{Path: policies.Path, Handler: rules},
 		{Path: policies.Path + "/", Handler: rules},
+		{Path: sources.Path, Handler: upstreams},
+		{Path: sources.Path + "/", Handler: upstreams},
 		{Path: "/.well-known/oauth-protected-resource", Handler: gate.ResourceMetadata()},
 		{Path: "/.well-known/oauth-protected-resource/mcp", Handler: gate.ResourceMetadata()},
 		{Path: "/.well-known/oauth-authorization-server", Handler: gate.ServerMetadata()},
@@ -191,7 +197,7 @@ func health(w http.ResponseWriter, r *http.Request) {
 // hint tells a person who opens the worker's address in a browser what is here.
 func hint(w http.ResponseWriter, r *http.Request) {
 	ingress.WriteJSON(w, http.StatusOK, map[string]string{
-		"name": "tandem", "mcp": "/mcp", "policies": policies.Path,
+		"name": "tandem", "mcp": "/mcp", "policies": policies.Path, "sources": sources.Path,
 		"hint": "This is a remote MCP server. Point an MCP client (streamable HTTP) at /mcp; it will ask you to sign in.",
 	})
 }

@@ -62,7 +62,7 @@ func Decode(body []byte, into any) error {
 		return nil
 	case errors.As(err, &wrongType) && wrongType.Field != "":
 		want := typeName(wrongType.Type.Kind().String())
-		return BadInput("%s must be a %s, not a %s", wrongType.Field, want, wrongType.Value)
+		return BadInput("%s must be %s, not a %s", wrongType.Field, want, wrongType.Value)
 	case errors.As(err, &wrongType):
 		return BadInput("the body must be a JSON object")
 	}
@@ -72,15 +72,15 @@ func Decode(body []byte, into any) error {
 	return BadInput("the body is not JSON")
 }
 
-// typeName returns JSON's name of a Go kind.
+// typeName returns JSON's name of a Go kind, with its article.
 func typeName(kind string) string {
 	switch kind {
 	case "int":
-		return "whole number"
+		return "a whole number"
 	case "bool":
-		return "boolean"
+		return "a boolean"
 	case "struct", "map":
-		return "object"
+		return "an object"
 	}
-	return kind
+	return "a " + kind
 }

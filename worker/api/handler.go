@@ -204,6 +204,8 @@ func thrownStatus(name string) int {
 		return http.StatusNotFound
 	case props.ErrorNameLimit:
 		return http.StatusConflict
+	case props.ErrorNameUnreachable:
+		return http.StatusBadGateway
 	}
 	return 0
 }

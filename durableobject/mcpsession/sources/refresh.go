@@ -13,7 +13,7 @@ import (
 )
 
 // inspectTimeout bounds how long a source may take to say what it has.
-const inspectTimeout = time.Minute
+const inspectTimeout = 45 * time.Second
 
 var errTimeout = errors.New("the source took too long")
 
