@@ -9,13 +9,14 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
-	"net/http"
 	"os"
 	"os/signal"
 	"runtime/debug"
 	"strconv"
 	"syscall"
 	"time"
+
+	"github.com/valyala/fasthttp"
 
 	"github.com/tandem-do/tandem/durableobject"
 	"github.com/tandem-do/tandem/durableobject/host"
@@ -28,7 +29,10 @@ import (
 const (
 	script       = "counter" // with a class's name it makes the unique key: counter-Counter
 	callTimeout  = 10 * time.Second
+	readTimeout  = 10 * time.Second
+	idleTimeout  = 2 * time.Minute
 	drainTimeout = 10 * time.Second
+	maxBodyBytes = 1 << 10 // no request has a body
 )
 
 // options are the flags of both roles.
@@ -110,21 +114,24 @@ func serveWorker(ctx context.Context, o options, l net.Listener, log *slog.Logge
 		return err
 	}
 	defer conn.Close()
-	router := binding.NewRouter(binding.RouterOptions{Client: routerpb.NewRouterServiceClient(conn)})
+	router := binding.NewRouter(binding.RouterOptions{
+		Client: routerpb.NewRouterServiceClient(conn), CallTimeout: callTimeout,
+	})
 	defer router.Close() //nolint:errcheck // the process ends
 
-	front := &http.Server{
-		Handler:           routes(binding.NewNamespace(script+"-Counter", router)),
-		ReadHeaderTimeout: 10 * time.Second,
+	f := &front{counters: binding.NewNamespace(script+"-Counter", router)}
+	server := &fasthttp.Server{
+		Handler: f.serve, ReadTimeout: readTimeout, IdleTimeout: idleTimeout, MaxRequestBodySize: maxBodyBytes,
+		NoDefaultServerHeader: true, CloseOnShutdown: true,
 	}
 	drained := make(chan error, 1)
 	context.AfterFunc(ctx, func() {
 		limit, cancel := context.WithTimeout(context.WithoutCancel(ctx), drainTimeout)
 		defer cancel()
-		drained <- front.Shutdown(limit)
+		drained <- server.ShutdownWithContext(limit)
 	})
 	log.Info("worker serves", "address", l.Addr().String())
-	if err := front.Serve(l); !errors.Is(err, http.ErrServerClosed) {
+	if err := server.Serve(l); err != nil {
 		return err
 	}
 	return <-drained
