@@ -23,13 +23,16 @@ const (
 	exitState = 4
 	// exitKilled: a drain was cut short, by its limit or by a second signal.
 	exitKilled = 5
+	// exitProject: the project's configuration or its script has faults.
+	exitProject = 6
 )
 
 // exitTable is the table of exit codes in the help text.
 const exitTable = `Exit codes:
   0  done, or drained            3  a port or the state directory is in use
   1  failure                     4  the state directory can't be used
-  2  wrong flag or environment   5  the drain was cut short`
+  2  wrong flag or environment   5  the drain was cut short
+                                 6  the project has faults`
 
 // usageError is a fault of who typed the command.
 type usageError struct{ error }
@@ -61,6 +64,8 @@ func exitCode(err error) int {
 		return int(program)
 	case errors.As(err, &usage):
 		return exitUsage
+	case errors.Is(err, errProject):
+		return exitProject
 	case errors.As(err, &busy), errors.Is(err, syscall.EADDRINUSE), errors.Is(err, syscall.EAGAIN):
 		return exitBusy // EAGAIN is a store's file lock that another process holds
 	case errors.As(err, &state), errors.As(err, &ahead):

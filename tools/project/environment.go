@@ -12,19 +12,25 @@ import (
 // Like wrangler: workers-utils/src/config/validation.ts, inheritable and notInheritable; an environment that the file
 // does not have is an error if it has others, and else a warning, and the top level with that name.
 func (c *checker) choose(s *schema, environment string) *value {
-	top := c.root
-	if environment == "" {
-		return top
+	// Environments that were not chosen may have faults.
+	top := *c.root
+	top.members = slices.DeleteFunc(slices.Clone(top.members), func(m member) bool { return m.name == "env" })
+	envs := c.root.get("env")
+	if envs != nil && envs.kind != kindObject {
+		c.fail("env", envs, "%q is %s; it is an object", "env", envs.kind)
+		return &top
 	}
-	envs := top.get("env")
+	if environment == "" {
+		return &top
+	}
 	own := envs.get(environment)
 	if own == nil {
 		c.unknownEnvironment(envs, environment)
-		return top
+		return &top
 	}
 	if own.kind != kindObject {
 		c.fail("env.*", own, "%q is %s; it is an object", "env."+environment, own.kind)
-		return top
+		return &top
 	}
 	chosen := &value{kind: kindObject, start: own.start, end: own.end}
 	for _, m := range own.members {
@@ -37,7 +43,7 @@ func (c *checker) choose(s *schema, environment string) *value {
 	for _, m := range top.members {
 		child := s.children[m.name]
 		switch {
-		case m.name == "env" || own.member(m.name) != nil:
+		case own.member(m.name) != nil:
 		case child != nil && child.key.Scope == Own:
 			c.report(SeverityWarning, m.name, m.start, m.end, "%q is not inherited: environment %q has none unless it says so itself",
 				m.name, environment)

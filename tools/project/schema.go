@@ -242,7 +242,10 @@ func quoted(list []string) string {
 
 // suggestion returns a question for the candidate nearest to name, or nothing when none is near.
 func suggestion(name string, candidates []string) string {
-	best, near := "", max(1, len(name)/3)+1
+	best, near := "", max(2, len(name)/3)+1
+	if len(name) < 4 {
+		near = 2
+	}
 	for _, c := range candidates {
 		if d := levenshtein.Distance(strings.ToLower(name), c, nil); d < near {
 			best, near = c, d
