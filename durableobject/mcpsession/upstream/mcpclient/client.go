@@ -25,6 +25,9 @@ type client struct {
 	lifetime context.Context
 	end      context.CancelFunc
 
+	// operations is held for reading by each, so that Close can wait for them.
+	operations sync.RWMutex
+
 	// connecting is held while a session is made, so that one is.
 	connecting chan struct{}
 
@@ -127,9 +130,6 @@ func (c *client) current(ctx context.Context) (*mcp.ClientSession, error) {
 	c.mu.Lock()
 	c.session = session
 	c.mu.Unlock()
-	if c.lifetime.Err() != nil { // Close has not seen it
-		c.drop(session)
-	}
 	return session, nil
 }
 
@@ -141,13 +141,15 @@ func (c *client) open() *mcp.ClientSession {
 }
 
 // drop gives up a session that is of no use any more.
-func (c *client) drop(s *mcp.ClientSession) error {
+func (c *client) drop(s *mcp.ClientSession) {
 	c.mu.Lock()
 	if c.session == s {
 		c.session = nil
 	}
 	c.mu.Unlock()
-	return s.Close()
+	if err := s.Close(); err != nil {
+		c.options.Logger.Debug("a session with a source was not ended in order")
+	}
 }
 
 // begin starts an exchange: it ends with ctx, its time, the client, or the function that is returned.
@@ -170,6 +172,8 @@ func (c *client) begin(ctx context.Context, op operation) (context.Context, *exc
 // do runs f with a session; once more with a new one if the server did not accept what f sent because the session was
 // gone, or if the connection broke and the operation may be repeated. Its error is an *upstream.Error.
 func (c *client) do(ctx context.Context, op operation, f func(context.Context, *mcp.ClientSession) error) error {
+	c.operations.RLock()
+	defer c.operations.RUnlock()
 	for first := true; ; first = false {
 		session, err := c.current(ctx)
 		if err != nil {
@@ -197,9 +201,7 @@ func (c *client) attempt(ctx context.Context, op operation, s *mcp.ClientSession
 	if !broken || ctx.Err() != nil {
 		return failed, false
 	}
-	if err := c.drop(s); err != nil {
-		c.options.Logger.Debug("a broken session could not be closed")
-	}
+	c.drop(s)
 	return failed, op.repeatable || !x.wasAccepted()
 }
 
@@ -259,15 +261,14 @@ func (c *client) call(ctx context.Context, tool string, arguments json.RawMessag
 	return result, mismatch, err
 }
 
-// Close ends the operations that are under way and the session.
+// Close ends the operations that are under way and the session. The server is told, and has five seconds to take notice;
+// it is closed all the same if it does not.
 func (c *client) Close() error {
 	c.end()
-	s := c.open()
-	if s == nil {
-		return nil
-	}
-	if err := c.drop(s); err != nil {
-		return upstream.Errorf(upstream.CodeUnavailable, "the source's session could not be ended")
+	c.operations.Lock()
+	defer c.operations.Unlock()
+	if s := c.open(); s != nil {
+		c.drop(s)
 	}
 	return nil
 }

@@ -2,6 +2,7 @@ package mcpclient
 
 import (
 	"context"
+	"net/http"
 	"sync"
 )
 
@@ -13,9 +14,10 @@ type exchange struct {
 
 	mu        sync.Mutex // guards all below
 	done      bool       // the operation is over; what its context still carries is not its own
-	accepted  bool       // a request may have reached the server, and was not refused for its session
+	accepted  bool       // the server may have acted on a request
 	status    int        // of the last answer
 	mediaType string     // of the last answer
+	lost      bool       // the server does not know the session
 	refusal   int        // 401 or 403, if the server refused credentials and did nothing since
 	challenge string     // of that refusal
 	read      int64      // bytes of answers
@@ -52,13 +54,15 @@ func (x *exchange) sending() {
 	x.accepted, x.status, x.mediaType = true, 0, ""
 }
 
-// answered notes an answer. refused says that the server has not acted on the request.
-func (x *exchange) answered(status int, mediaType string, refused bool) {
+// answered notes an answer. lost says that the server does not know the session.
+func (x *exchange) answered(status int, mediaType string, lost bool) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	x.status, x.mediaType = status, mediaType
-	if refused {
+	x.status, x.mediaType, x.lost = status, mediaType, lost
+	switch status {
+	case http.StatusBadRequest, http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound:
 		x.accepted = false
+	default: // it may have acted on the request, even where it tells of an error
 	}
 	if status < 300 {
 		x.refusal, x.challenge = 0, ""
@@ -99,6 +103,7 @@ type outcome struct {
 	accepted  bool
 	status    int
 	mediaType string
+	lost      bool
 	refusal   int
 	challenge string
 	tooLarge  bool
@@ -107,5 +112,10 @@ type outcome struct {
 func (x *exchange) outcome() outcome {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	return outcome{x.accepted, x.status, x.mediaType, x.refusal, x.challenge, x.tooLarge}
+	return outcome{x.accepted, x.status, x.mediaType, x.lost, x.refusal, x.challenge, x.tooLarge}
+}
+
+// answeredJSON tells whether the last answer may have held an answer by JSON-RPC.
+func (o outcome) answeredJSON() bool {
+	return o.status != 0 && (o.status < http.StatusBadRequest || o.mediaType == "application/json")
 }

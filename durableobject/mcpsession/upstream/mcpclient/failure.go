@@ -43,7 +43,9 @@ func (c *client) failure(ctx context.Context, op operation, x *exchange, err err
 		return upstream.Errorf(upstream.CodeUnavailable, "%s: the source asks for fewer requests (status 429)", op.name)
 	case seen.status >= http.StatusInternalServerError:
 		return upstream.Errorf(upstream.CodeUnavailable, "%s: the source answered with status %d", op.name, seen.status)
-	case seen.status != 0 && errors.As(err, &wire):
+	case seen.lost:
+		return upstream.Errorf(upstream.CodeUnavailable, "%s: the source has lost the session", op.name)
+	case seen.answeredJSON() && errors.As(err, &wire):
 		return wireError(op, wire)
 	case seen.status >= http.StatusBadRequest:
 		return upstream.Errorf(upstream.CodeFailed, "%s: the source answered with status %d; is this an MCP endpoint?",

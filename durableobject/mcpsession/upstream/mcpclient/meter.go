@@ -72,7 +72,7 @@ func (m *meter) answer(req *http.Request, resp *http.Response, x *exchange) (*ht
 	}
 	unauthorized := resp.StatusCode == http.StatusUnauthorized || resp.StatusCode == http.StatusForbidden
 	lost := resp.StatusCode == http.StatusNotFound && req.Header.Get("Mcp-Session-Id") != ""
-	x.answered(resp.StatusCode, mediaType, lost || unauthorized || resp.StatusCode == http.StatusBadRequest)
+	x.answered(resp.StatusCode, mediaType, lost)
 	if unauthorized {
 		x.challenged(resp.StatusCode, strings.Join(resp.Header.Values("WWW-Authenticate"), ", "))
 	}
