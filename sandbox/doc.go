@@ -4,9 +4,9 @@
 // (package pool), and passes tool calls and their results between the program and its host. It holds no
 // state that outlives a program and trusts nothing that one says.
 //
-// A program can use up its limits and no more: it cannot stall this process, its host or another program.
-// There is no promise that two programs are kept apart by more than a process each and the memory safety
-// of the engine; run the sandbox as a user that may do nothing, where that matters.
+// A program can use up its limits and no more: it cannot stall this process, its host or another program. What it could
+// do if it broke out of the engine is up to what the machine allows: at start the log says which protections there are
+// (namespaces, a user without rights, Landlock, a filter of system calls and others), which are not, and why.
 //
 // Serve is called once, by cmd/tandem.
 package sandbox

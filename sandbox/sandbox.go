@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
-	"runtime"
 
 	sandboxpb "github.com/tandem-do/tandem/proto/sandbox/v1"
 	"github.com/tandem-do/tandem/proto/sidecar"
@@ -21,6 +20,10 @@ type Options struct {
 	// Processes is the greatest number of programs that run at once; those that wait for a person do not
 	// count. Default: four times the processors, at least 16.
 	Processes int
+	// Waiting is how many programs may wait for a process, at most half of them for one organization. Default 1024.
+	Waiting int
+	// RequireProtections has Serve fail where the machine does not allow all protections.
+	RequireProtections bool
 	// Reflection serves gRPC reflection, for development.
 	Reflection bool
 	// Log takes the process's log; nil discards it.
@@ -34,13 +37,20 @@ func Serve(ctx context.Context, o Options) error {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	p, err := pool.New(pool.Options{Command: o.Command, Processes: o.Processes, Log: o.Log})
+	p, err := pool.New(pool.Options{
+		Command: o.Command, Processes: o.Processes, Waiting: o.Waiting, RequireProtections: o.RequireProtections, Log: o.Log,
+	})
 	if err != nil {
 		_ = o.Listener.Close()
 		return fmt.Errorf("start the sandbox: %w", err)
 	}
 	defer func() { _ = p.Close() }()
-	logProtections(o.Log)
+	if o.RequireProtections {
+		if err := p.Ready(ctx); err != nil {
+			_ = o.Listener.Close()
+			return fmt.Errorf("start the sandbox: %w", err)
+		}
+	}
 	s := sidecar.NewServer(sidecar.ServerOptions{Reflection: o.Reflection, Log: o.Log})
 	svc := newService(p, o.Log)
 	sandboxpb.RegisterSandboxServiceServer(s, svc)
@@ -49,22 +59,4 @@ func Serve(ctx context.Context, o Options) error {
 	err = sidecar.Serve(ctx, o.Listener, s)
 	svc.receivers.Wait()
 	return err
-}
-
-// logProtections says what stands between a program and the machine, since that differs between systems.
-func logProtections(log *slog.Logger) {
-	kernel := runtime.GOOS == "linux"
-	log.Info("sandbox protects by",
-		"process_per_program", true,
-		"empty_environment", true,
-		"wall_clock_kill", true,
-		"memory_watch", true,
-		"cpu_watch", true,
-		"kernel_memory_limit", kernel,
-		"kernel_cpu_limit", kernel,
-		"kernel_file_limits", kernel,
-		"no_new_privileges", kernel,
-		"dies_with_parent", kernel,
-		"network_namespace", false,
-	)
 }

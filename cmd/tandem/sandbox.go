@@ -19,7 +19,7 @@ const programCommand = "sandbox-program"
 // newSandbox returns `tandem sandbox`.
 func newSandbox(sys system) *cobra.Command {
 	var listen string
-	var processes int
+	processes, waiting, require := 0, 1024, false
 	p := &process{sys: sys, traced: true}
 	p.serve = func(ctx context.Context, log *slog.Logger) error {
 		executable, err := os.Executable()
@@ -31,7 +31,8 @@ func newSandbox(sys system) *cobra.Command {
 			return err
 		}
 		return sandbox.Serve(ctx, sandbox.Options{
-			Listener: l, Command: []string{executable, programCommand}, Processes: processes,
+			Listener: l, Command: []string{executable, programCommand},
+			Processes: processes, Waiting: waiting, RequireProtections: require,
 			Reflection: p.flags.reflection, Log: log,
 		})
 	}
@@ -43,6 +44,8 @@ func newSandbox(sys system) *cobra.Command {
 	fs := cmd.Flags()
 	fs.StringVar(&listen, "listen", "127.0.0.1:8792", "host:port, unix:/path or fd:N")
 	fs.Var(intValue{&processes, 0, 1024}, "processes", "programs at once; 0 is four times the processors, at least 16")
+	fs.Var(intValue{&waiting, 1, 1 << 20}, "waiting", "programs that may wait for a process; half of them of one organization")
+	fs.BoolVar(&require, "require-protections", false, "do not start where the machine refuses a protection")
 	p.addReflectionFlag(fs)
 	return p.command(cmd)
 }

@@ -67,6 +67,8 @@ func Attach() (*Stack, bool) {
 func Build(ctx context.Context, dir string) (string, error) {
 	binary := filepath.Join(dir, "tandem")
 	cmd := exec.CommandContext(ctx, "go", "build", "-o", binary, "github.com/tandem-do/tandem/cmd/tandem")
+	// As it is meant to be: static, which the sandbox's Landlock needs on most kernels.
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("build tandem: %w\n%s", err, out)
 	}

@@ -16,7 +16,7 @@ import (
 
 func everyMessage() []Message {
 	return []Message{
-		&Ready{Version: Version, Filtered: true},
+		&Ready{Version: Version, Protections: []Protection{{Name: "landlock"}, {Name: "own_network", Off: "not permitted"}}},
 		&Start{Run: 7, Code: "return 1", Limits: Limits{
 			CPU: time.Second, MemoryBytes: 1 << 27, ResultBytes: 1 << 22, PendingToolCalls: 64,
 		}},

@@ -11,7 +11,7 @@ import (
 
 // Version is that of the frames. A child names it in Ready; both ends are the same executable, so they
 // differ only when that was replaced under a running sandbox.
-const Version = 2
+const Version = 3
 
 // ErrMalformed says that bytes are not a frame.
 var ErrMalformed = errors.New("malformed frame")
@@ -52,9 +52,20 @@ type Limits struct {
 type Ready struct {
 	// Version is the child's frame version.
 	Version uint64
-	// Filtered is true when the kernel refuses the child's dangerous system calls.
-	Filtered bool
+	// Protections are what stands between a program and the machine, at most maxProtections.
+	Protections []Protection
 }
+
+// Protection is one of the things that stand between a program and the machine, where the machine allows it.
+type Protection struct {
+	// Name is what it is.
+	Name string
+	// Off is why it is not there; empty when it is.
+	Off string
+}
+
+// maxProtections bounds what a child says of itself.
+const maxProtections = 32
 
 // Start has a child run a program. The child takes the next only after it has sent Done.
 type Start struct {
@@ -165,12 +176,23 @@ func (*Emit) kind() kind   { return kindEmit }
 func (*Done) kind() kind   { return kindDone }
 
 func (m *Ready) append(b []byte) []byte {
-	return appendBool(binary.AppendUvarint(b, m.Version), m.Filtered)
+	b = binary.AppendUvarint(b, m.Version)
+	b = binary.AppendUvarint(b, uint64(len(m.Protections)))
+	for _, p := range m.Protections {
+		b = appendBytes(appendBytes(b, p.Name), p.Off)
+	}
+	return b
 }
 
 func (m *Ready) parse(p *parser) {
 	m.Version = p.number()
-	m.Filtered = p.bool()
+	n := p.number()
+	if n > maxProtections {
+		p.fail("too many protections")
+	}
+	for range min(n, maxProtections) {
+		m.Protections = append(m.Protections, Protection{Name: string(p.bytes()), Off: string(p.bytes())})
+	}
 }
 
 func (m *Start) append(b []byte) []byte {

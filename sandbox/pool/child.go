@@ -29,8 +29,8 @@ type child struct {
 	out    *os.File // the child's standard output
 	reader *frame.Reader
 	stderr *head
-	// filtered is what it said of itself in frame.Ready.
-	filtered bool
+	// protections are what stands between its programs and the machine: what the pool did, and what the child says.
+	protections []frame.Protection
 	// runs counts the programs that the child was given.
 	runs uint64
 	// cpu is the processor time of the programs that ended well.
@@ -41,9 +41,9 @@ type child struct {
 	writeMu sync.Mutex // serializes frames on in
 }
 
-// startChild starts a process. It is called on the spawner's thread only, since the kernel kills children
-// when the thread that started them ends.
-func startChild(command []string) (*child, error) {
+// startChild starts a process in namespaces of its own. It is called on the spawner's thread only, since the kernel kills
+// children when the thread that started them ends.
+func startChild(command []string, s separation) (*child, error) {
 	inRead, inWrite, err := os.Pipe()
 	if err != nil {
 		return nil, fmt.Errorf("open a pipe: %w", err)
@@ -60,7 +60,8 @@ func startChild(command []string) (*child, error) {
 	c.cmd.Env = []string{} // not nil, which would be this process's
 	c.cmd.Dir = "/"
 	c.cmd.Stdin, c.cmd.Stdout, c.cmd.Stderr = inRead, outWrite, c.stderr
-	c.cmd.SysProcAttr = processAttributes()
+	c.cmd.SysProcAttr = processAttributes(s)
+	c.protections = s.protections()
 	err = c.cmd.Start()
 	closeAll(inRead, outWrite)
 	if err != nil {
@@ -89,7 +90,7 @@ func (c *child) awaitReady() error {
 	if !ok || r.Version != frame.Version {
 		return fmt.Errorf("wait for a child to be ready: %w: %T, not version %d", frame.ErrMalformed, m, frame.Version)
 	}
-	c.filtered = r.Filtered
+	c.protections = append(c.protections, r.Protections...)
 	return c.out.SetReadDeadline(time.Time{})
 }
 

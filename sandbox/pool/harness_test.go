@@ -41,7 +41,11 @@ func fakeChild(behaviour string) {
 		return
 	}
 	say := func(m frame.Message) { os.Stdout.Write(frame.Append(nil, m)) }
-	say(&frame.Ready{Version: frame.Version})
+	ready := &frame.Ready{Version: frame.Version}
+	if behaviour == "unprotected" {
+		ready.Protections = []frame.Protection{{Name: "landlock", Off: "the kernel offers none"}}
+	}
+	say(ready)
 	r := frame.NewReader(os.Stdin, 1<<20)
 	if _, err := r.Next(); err != nil {
 		return
@@ -76,7 +80,11 @@ func fakeChild(behaviour string) {
 	case "error without words":
 		say(&frame.Done{Outcome: sandboxpb.Outcome_OUTCOME_EXCEPTION})
 	case "ready again":
-		say(&frame.Ready{Version: frame.Version})
+		ready := &frame.Ready{Version: frame.Version}
+		if behaviour == "unprotected" {
+			ready.Protections = []frame.Protection{{Name: "landlock", Off: "the kernel offers none"}}
+		}
+		say(ready)
 	case "out of memory":
 		fmt.Fprintln(os.Stderr, "fatal error: runtime: out of memory")
 		os.Exit(2)

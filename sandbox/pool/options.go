@@ -35,6 +35,8 @@ type Options struct {
 	WaitingPerOrganization int
 	// Wait is how long one of them waits. Default 10 s.
 	Wait time.Duration
+	// RequireProtections refuses children that lack a protection which the machine could give them.
+	RequireProtections bool
 	// Log takes the pool's log and, at debug level, what children write to their standard error; nil
 	// discards it.
 	Log *slog.Logger

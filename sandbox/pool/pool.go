@@ -30,6 +30,10 @@ type Pool struct {
 	closing chan struct{}
 	// goroutines are the spawner and one for each child.
 	goroutines sync.WaitGroup
+	// separation is how children are kept apart, as far as the machine allows it. The spawner's only.
+	separation separation
+	// first takes what became of the first child.
+	first chan error
 
 	mu sync.Mutex // guards all that follows
 	// idle are children that are ready, in the order in which they became so.
@@ -65,6 +69,7 @@ func New(o Options) (*Pool, error) {
 		return nil, fmt.Errorf("pool options: %w", err)
 	}
 	p := &Pool{o: o, wake: make(chan struct{}, 1), closing: make(chan struct{}), children: map[*child]struct{}{}}
+	p.separation, p.first = firstSeparation(), make(chan error, 1)
 	p.poke()
 	p.goroutines.Go(p.spawn)
 	return p, nil
@@ -274,7 +279,7 @@ func (p *Pool) spawnOne() bool {
 	if !want {
 		return false
 	}
-	c, err := startChild(p.o.Command)
+	c, err := p.startSeparated()
 	if err != nil {
 		p.started(nil, err)
 		return p.backOff()
@@ -286,7 +291,11 @@ func (p *Pool) spawnOne() bool {
 	}
 	p.mu.Unlock()
 	p.goroutines.Go(func() { p.reap(c) })
-	if err := c.awaitReady(); err != nil {
+	err = c.awaitReady()
+	if err == nil {
+		err = p.checkProtections(c)
+	}
+	if err != nil {
 		c.close()
 		p.started(nil, err)
 		return p.backOff()
@@ -345,10 +354,14 @@ func (p *Pool) started(c *child, err error) {
 	if err == nil && !alive {
 		c.close()
 	}
+	select {
+	case p.first <- err:
+	default: // it was not the first one
+	}
 	if err != nil {
 		p.o.Log.Error("sandbox child did not start", "err", err)
 	} else if first {
-		p.o.Log.Info("sandbox takes programs", "system_call_filter", c.filtered)
+		p.logReady(c)
 	}
 }
 

@@ -1,14 +1,61 @@
 package pool
 
 import (
+	"errors"
 	"os"
 	"syscall"
+
+	"github.com/tandem-do/tandem/sandbox/frame"
 )
 
-// processAttributes put a child into a process group of its own, so that a signal to this process's group (Ctrl-C
-// in a terminal) leaves it to the drain, and have the kernel kill it when this process dies.
-func processAttributes() *syscall.SysProcAttr {
-	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
+// separation is which of the kernel's namespaces a child gets of its own.
+type separation struct {
+	// flags are those of clone(2).
+	flags uintptr
+	// off is why there are none; empty when there are.
+	off string
+}
+
+// ownNamespaces leave a child no network, no process that it could see, no shared memory and no name of the machine.
+const ownNamespaces = syscall.CLONE_NEWNET | syscall.CLONE_NEWPID | syscall.CLONE_NEWIPC | syscall.CLONE_NEWUTS
+
+// firstSeparation is what to try first. An unprivileged user needs a namespace of users for the others, in which the child
+// is nobody.
+func firstSeparation() separation {
+	if os.Geteuid() == 0 {
+		return separation{flags: ownNamespaces}
+	}
+	return separation{flags: ownNamespaces | syscall.CLONE_NEWUSER}
+}
+
+// next returns what to try where the machine refused s with err. It reports false when the error has another reason, or
+// there is nothing left to try.
+func (s separation) next(err error) (separation, bool) {
+	refused := false
+	for _, errno := range []error{syscall.EPERM, syscall.EINVAL, syscall.ENOSPC, syscall.ENOSYS, syscall.EUSERS} {
+		refused = refused || errors.Is(err, errno)
+	}
+	switch {
+	case !refused || s.flags == 0:
+		return s, false
+	case s.flags&syscall.CLONE_NEWUSER == 0:
+		return separation{flags: s.flags | syscall.CLONE_NEWUSER}, true
+	}
+	return separation{off: "the machine refuses namespaces: " + err.Error()}, true
+}
+
+// protections says what it is.
+func (s separation) protections() []frame.Protection {
+	return []frame.Protection{
+		{Name: "empty_environment"}, {Name: "dies_with_parent"}, {Name: "own_network", Off: s.off},
+		{Name: "own_process_ids", Off: s.off}, {Name: "own_ipc", Off: s.off},
+	}
+}
+
+// processAttributes put a child into namespaces and into a process group of its own, so that a signal to this process's
+// group (Ctrl-C in a terminal) leaves it to the drain, and have the kernel kill it when this process dies.
+func processAttributes(s separation) *syscall.SysProcAttr {
+	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL, Cloneflags: s.flags}
 }
 
 // peakBytes returns the most memory that an ended process had resident.

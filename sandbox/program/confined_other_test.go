@@ -2,4 +2,4 @@
 
 package program
 
-func confined() {}
+func confined(string) {}

@@ -12,8 +12,8 @@ import (
 	"github.com/tandem-do/tandem/sandbox/frame"
 )
 
-// childArgument has the test binary be a child instead of running tests; confinedArgument has it confine
-// itself and report what it can still do.
+// childArgument has the test binary be a child instead of running tests; confinedArgument has it protect the machine as
+// the next argument says and report what it can still do.
 const (
 	childArgument    = "sandbox-program"
 	confinedArgument = "confined"
@@ -23,8 +23,8 @@ func TestMain(m *testing.M) {
 	if len(os.Args) == 2 && os.Args[1] == childArgument {
 		os.Exit(Main(os.Stdin, os.Stdout))
 	}
-	if len(os.Args) == 2 && os.Args[1] == confinedArgument {
-		confined()
+	if len(os.Args) == 3 && os.Args[1] == confinedArgument {
+		confined(os.Args[2])
 		return
 	}
 	os.Exit(m.Run())
@@ -41,6 +41,8 @@ type child struct {
 	stdin io.WriteCloser
 	r     *frame.Reader
 	run   uint64
+	// protections are those that it told of.
+	protections []frame.Protection
 	// parent is the test that owns the process; ended is true once it takes no more programs.
 	parent testing.TB
 	ended  bool
@@ -75,9 +77,11 @@ func startChild(t testing.TB) *child {
 		kill.Stop()
 	})
 	c.r = frame.NewReader(stdout, 16<<20)
-	if ready, ok := c.next().(*frame.Ready); !ok || ready.Version != frame.Version {
+	ready, ok := c.next().(*frame.Ready)
+	if !ok || ready.Version != frame.Version {
 		t.Fatalf("first frame is %+v", ready)
 	}
+	c.protections = ready.Protections
 	return c
 }
 

@@ -22,6 +22,8 @@ const (
 	// retireHeapBytes is the size of the heap after a program beyond which a child ends rather than run
 	// another one in what is left.
 	retireHeapBytes = 48 << 20
+	// idleAfter is how long a child waits for a program before it gives memory back.
+	idleAfter = time.Second
 	// retireRuns is how many programs a child runs at most.
 	retireRuns = 1000
 )
@@ -43,7 +45,7 @@ const maxThreads = 2
 // of its own, and answers on out. It returns the process's exit code when in ends, when a program has
 // passed a limit, and when the engine is beyond help. The program may still be running then, so its caller
 // must exit at once. The process must be the program's alone: Main changes its resource limits, memory
-// settings and time zone for good. No file but in and out may be open.
+// settings, user, environment and time zone for good, and closes all files but the standard ones.
 func Main(in io.Reader, out io.Writer) int {
 	time.Local = time.UTC
 	debug.SetMaxStack(maxStackBytes)
@@ -57,15 +59,18 @@ func Main(in io.Reader, out io.Writer) int {
 		fmt.Fprintln(os.Stderr, err)
 		return exitSetUp
 	}
-	baseBytes, err := confine()
+	baseBytes, err := dataBytes()
+	if err == nil {
+		p.pages, err = unchangedPages()
+	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return exitSetUp
 	}
-	// Last, since it refuses to open files. A kernel without it is the operator's to judge by the log.
-	filtered := filterSystemCalls() == nil
+	// What the machine does not allow is the operator's to judge, by the log.
+	protections := protect()
 	p.watch = newWatch(p.out, baseBytes)
-	p.out.send(&frame.Ready{Version: frame.Version, Filtered: filtered})
+	p.out.send(&frame.Ready{Version: frame.Version, Protections: protections})
 	// Nothing waits for these: they end with the process, which ends when the first of them returns.
 	go func() { p.exit <- p.watch.loop() }()
 	go func() { p.exit <- p.read(in) }()
@@ -78,6 +83,7 @@ type process struct {
 	inbox chan frame.Message
 	out   *output
 	watch *watch
+	pages pages
 	// exit takes the exit code of whatever ends the process.
 	exit chan int
 }
@@ -100,12 +106,7 @@ func (p *process) read(in io.Reader) int {
 // serve runs programs until one ends that leaves the process in doubt.
 func (p *process) serve(next *isolate) int {
 	for run := 1; ; run++ {
-		var start *frame.Start
-		for start == nil {
-			// A result may be left over from the program before.
-			start, _ = (<-p.inbox).(*frame.Start)
-		}
-		done := p.runProgram(next, start)
+		done := p.runProgram(next, p.awaitStart())
 		retire := !done.Reusable || run == retireRuns || heapBytes() > retireHeapBytes
 		done.Reusable = !retire
 		p.out.send(done)
@@ -115,6 +116,23 @@ func (p *process) serve(next *isolate) int {
 		var err error
 		if next, err = newIsolate(); err != nil {
 			return exitSetUp
+		}
+	}
+}
+
+// awaitStart waits for the next program. A child that is not needed for a while gives memory back.
+func (p *process) awaitStart() *frame.Start {
+	idle := time.NewTimer(idleAfter)
+	defer idle.Stop()
+	for {
+		select {
+		case m := <-p.inbox:
+			// A result may be left over from the program before.
+			if start, ok := m.(*frame.Start); ok {
+				return start
+			}
+		case <-idle.C:
+			p.pages.release()
 		}
 	}
 }

@@ -11,11 +11,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// confine gives up for good what no program needs, and returns the size of the private writable memory that
-// the process holds before its first program. The number of processes is not limited: the kernel
-// counts all threads of the user, and the Go runtime dies when it may not start one. A program has no way
-// to start a process, and filterSystemCalls refuses it.
-func confine() (baseBytes uint64, err error) {
+// maxDataBytes is more private writable memory than any program's limit comes to.
+const maxDataBytes = 2 << 30
+
+// limitResources sets the kernel's limits that hold for all programs. The number of processes is not limited: the kernel
+// counts all threads of the user, and the Go runtime dies when it may not start one. A program has no way to start a
+// process, and filterSystemCalls refuses it.
+func limitResources() error {
 	for _, l := range []struct {
 		name     string
 		resource int
@@ -25,15 +27,19 @@ func confine() (baseBytes uint64, err error) {
 		{"file size", unix.RLIMIT_FSIZE, 0},
 		{"open files", unix.RLIMIT_NOFILE, 16},
 		{"locked memory", unix.RLIMIT_MEMLOCK, 0},
+		{"message queues", unix.RLIMIT_MSGQUEUE, 0},
+		{"data", unix.RLIMIT_DATA, maxDataBytes},
 	} {
-		if err := unix.Setrlimit(l.resource, &unix.Rlimit{Cur: l.max, Max: l.max}); err != nil {
-			return 0, fmt.Errorf("limit %s: %w", l.name, err)
+		var before unix.Rlimit
+		if err := unix.Getrlimit(l.resource, &before); err != nil {
+			return fmt.Errorf("read the limit of %s: %w", l.name, err)
+		}
+		limit := min(l.max, before.Max)
+		if err := unix.Setrlimit(l.resource, &unix.Rlimit{Cur: limit, Max: limit}); err != nil {
+			return fmt.Errorf("limit %s: %w", l.name, err)
 		}
 	}
-	if baseBytes, err = dataBytes(); err != nil {
-		return 0, fmt.Errorf("measure memory: %w", err)
-	}
-	return baseBytes, nil
+	return nil
 }
 
 // dataBytes reads what RLIMIT_DATA counts.
