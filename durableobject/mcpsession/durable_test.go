@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"strings"
 	"sync"
 	"testing"
@@ -81,6 +82,7 @@ func TestPauseSurvivesItsHost(t *testing.T) {
 			time.Sleep(time.Minute)
 			w.crash()
 		}},
+		{"without power", (*world).powerCut},
 		{"lost twice", func(w *world) {
 			w.crash()
 			w.crash()
@@ -360,6 +362,67 @@ func TestIntentIsStoredFirst(t *testing.T) {
 		close(e.hold)
 		g.Wait()
 	})
+}
+
+// Whenever the power is cut, no effect is there twice, each call tells the truth of its effect, and the program comes to
+// its end.
+func TestEffectsWhateverIsLost(t *testing.T) {
+	for seed := range uint64(30) {
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			approvals(t, Options{}, func(t *testing.T, w *world, u *user) {
+				random := rand.New(rand.NewPCG(seed, 0))
+				effects := map[string]int{}
+				var mu sync.Mutex
+				w.env.catalog.add(&tool{
+					Path: effectTool, InputSchema: object(properties{"name": {Type: "string"}}),
+					run: func(ctx context.Context, r *run, arguments []byte) (any, error) {
+						time.Sleep(time.Duration(len(arguments)%3) * time.Millisecond)
+						mu.Lock()
+						defer mu.Unlock()
+						effects[string(arguments)]++
+						return string(arguments), nil
+					},
+				})
+				w.syncs.takes.Store(int64(time.Millisecond))
+				var calls [][2]string
+				for i := range 12 {
+					if i%4 == 0 {
+						calls = append(calls, [2]string{listPolicies, ""})
+					}
+					calls = append(calls, [2]string{effectTool, fmt.Sprintf(`{"name":"%0*d"}`, 1+random.IntN(3), i)})
+				}
+				w.sandbox.set("work", callAll(calls...))
+				text, _ := execute(t, u.connect(t, nil), "work")
+				for lost := 0; strings.HasPrefix(text, "Execution paused"); {
+					id := pausedID(t, text)
+					s := u.connect(t, nil)
+					ctx, cancel := timeout(t, time.Duration(random.IntN(20_000))*time.Microsecond)
+					if lost++; lost > 8 {
+						ctx, cancel = timeout(t, time.Minute)
+					}
+					r, err := s.CallTool(ctx, &mcp.CallToolParams{
+						Name: "resume", Arguments: map[string]any{"executionId": id, "action": "accept"},
+					})
+					if err == nil {
+						text, _ = shown(t, r)
+					} else {
+						w.powerCut()
+					}
+					cancel()
+				}
+				lines := strings.Split(text, "\n")
+				if len(lines) != len(calls) {
+					t.Fatalf("the program ended with %s", text)
+				}
+				for i, c := range calls {
+					n, ok := effects[c[1]], strings.Contains(lines[i], `"ok":true`)
+					if c[0] == effectTool && (n > 1 || ok && n != 1 || !ok && !strings.Contains(lines[i], codeOutcomeUnknown)) {
+						t.Errorf("%s has %d effects and tells %s", c[1], n, lines[i])
+					}
+				}
+			})
+		})
+	}
 }
 
 // An execution that does not pause stores nothing, however many calls it makes.

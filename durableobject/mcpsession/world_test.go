@@ -42,6 +42,8 @@ import (
 type world struct {
 	t       testing.TB
 	env     *environment
+	// disk is what fs is on.
+	disk    *vfs.MemFS
 	fs      vfs.FS
 	syncs   *syncs
 	sandbox *fakeSandbox
@@ -58,8 +60,10 @@ type world struct {
 
 // newWorld returns a world that ends with the test.
 func newWorld(t testing.TB, o Options) *world {
-	w := &world{t: t, syncs: &syncs{}, sandbox: newFakeSandbox(), router: &fakeRouter{}}
-	w.fs = errorfs.Wrap(vfs.NewMem(), w.syncs)
+	w := &world{
+		t: t, syncs: &syncs{}, sandbox: newFakeSandbox(), router: &fakeRouter{}, disk: vfs.NewCrashableMem(),
+	}
+	w.fs = errorfs.Wrap(w.disk, w.syncs)
 	sandbox := serve(t, func(s grpc.ServiceRegistrar) { sandboxpb.RegisterSandboxServiceServer(s, w.sandbox) })
 	w.conn = serve(t, func(s grpc.ServiceRegistrar) { routerpb.RegisterRouterServiceServer(s, w.router) })
 	o.Sandbox = sandboxpb.NewSandboxServiceClient(sandbox)
@@ -142,6 +146,14 @@ func (w *world) crash() {
 	w.start()
 }
 
+// powerCut is crash without what was not durable.
+func (w *world) powerCut() {
+	w.disk = w.disk.CrashClone(vfs.CrashCloneCfg{})
+	w.stop()
+	w.fs = errorfs.Wrap(w.disk, w.syncs)
+	w.start()
+}
+
 // fakeRouter is a router that knows the one host that joined last.
 type fakeRouter struct {
 	routerpb.UnimplementedRouterServiceServer
@@ -190,7 +202,11 @@ func (f *fakeRouter) Locate(_ context.Context, r *routerpb.LocateRequest) (*rout
 }
 
 // syncs counts how often the store's log was made durable.
-type syncs struct{ n atomic.Uint64 }
+type syncs struct {
+	n atomic.Uint64
+	// takes is how long that takes, in nanoseconds.
+	takes atomic.Int64
+}
 
 var _ errorfs.Injector = (*syncs)(nil)
 
@@ -199,6 +215,7 @@ func (s *syncs) MaybeError(op errorfs.Op) error {
 	switch op.Kind {
 	case errorfs.OpFileSync, errorfs.OpFileSyncData, errorfs.OpFileSyncTo:
 		if strings.HasSuffix(op.Path, ".log") {
+			time.Sleep(time.Duration(s.takes.Load()))
 			s.n.Add(1)
 		}
 	}
