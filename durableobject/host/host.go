@@ -138,7 +138,7 @@ func New(o Options, store *storage.Store) (*Host, error) {
 		Store: store, Caller: h.router, Lifetime: h.lifetime,
 		MaxWaiting: o.MaxWaiting, Log: h.log, Hooks: h.hooks(),
 	}
-	h.table.shared, h.table.memory = &h.shared, newReclaimer()
+	h.table.shared, h.table.memory, h.table.clock = &h.shared, newReclaimer(), store.Clock()
 	scheduler, err := alarm.New(alarm.Options{
 		Store: store, Deliver: h.deliverAlarm, Ended: h.awaited.ended, Log: h.log,
 	})

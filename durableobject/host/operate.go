@@ -205,10 +205,9 @@ func (e *entry) evict() (live, evicted bool) {
 	return true, evicted
 }
 
-// vacateLocked leaves the entry without an actor, to expire. mu is held.
+// vacateLocked leaves the entry without an actor, to expire: the check that is planned sees to it. mu is held.
 func (e *entry) vacateLocked() {
-	e.actor, e.named, e.evicted = nil, false, e.clock().Now()
-	e.wakeLocked(ExpiryTimeout - IdleTimeout)
+	e.actor, e.named, e.evicted = nil, false, e.table.clock.Now()
 }
 
 // awaitedRuns tells operators how runs of alarms have ended. Its zero value is ready for use.

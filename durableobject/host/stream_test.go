@@ -37,7 +37,7 @@ func (c *counted) Read(p []byte) (int, error) {
 	c.left -= n
 	if c.left < c.at {
 		c.at = c.left - 4<<20
-		c.most = max(c.most, heap())
+		c.most = max(c.most, heapBytes())
 	}
 	return int(n), nil
 }
@@ -49,7 +49,7 @@ func (c *counted) peak() uint64 {
 }
 
 // heap returns what the heap holds that is in use.
-func heap() uint64 {
+func heapBytes() uint64 {
 	runtime.GC()
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
@@ -79,7 +79,7 @@ func TestStreamsInConstantMemory(t *testing.T) {
 		t.Run(path, func(t *testing.T) {
 			s := newStack(t, vfs.NewMem(), c.classes())
 			s.serve()
-			base := heap()
+			base := heapBytes()
 			up := &counted{left: *streamBytes, at: *streamBytes}
 			r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://a"+path, up)
 			if err != nil {

@@ -43,6 +43,7 @@ type tableKey struct {
 type table struct {
 	shared *actor.Shared
 	memory *reclaimer
+	clock  clock.Clock // by which objects live
 	shards [shardCount]shard
 }
 
@@ -52,6 +53,8 @@ type shard struct {
 	entries map[tableKey]*entry
 	// peak is the most entries that the map has held: a map of Go keeps room for as many.
 	peak int
+	// checks says when which entries are to be looked at.
+	checks agenda
 	// closed is true once no entry may be made.
 	closed bool
 }
@@ -61,6 +64,9 @@ type entry struct {
 	key   tableKey
 	table *table
 	shard *shard
+	// at is when the entry is to be looked at, index its place in the shard's agenda. The shard's mu guards both.
+	at    time.Time
+	index int
 
 	// mu guards all that follows.
 	mu sync.Mutex
@@ -68,9 +74,7 @@ type entry struct {
 	actor *actor.Actor
 	// named is true once the actor was told the object's name.
 	named bool
-	// timer fires when the actor may be idle, or the entry expired.
-	timer clock.Timer
-	// evicted is when the actor was evicted.
+	// evicted is when the actor was evicted; zero if there never was one.
 	evicted time.Time
 	// gone is true once the entry is no longer in the table.
 	gone bool
@@ -92,7 +96,10 @@ func (t *table) actor(c *class, o target) (*actor.Actor, error) {
 		if e == nil {
 			return nil, actor.ShutdownError()
 		}
-		a, err := e.live(t.shared, o)
+		a, again, err := e.live(t.shared, o)
+		if again {
+			e.checkSooner(IdleTimeout)
+		}
 		if a != nil || err != nil {
 			return a, err
 		}
@@ -110,26 +117,28 @@ func (t *table) entry(k tableKey) *entry {
 		if s.entries == nil {
 			s.entries = map[tableKey]*entry{}
 		}
-		e = &entry{key: k, table: t, shard: s}
+		e = &entry{key: k, table: t, shard: s, index: noIndex}
 		s.entries[k] = e
 		s.peak = max(s.peak, len(s.entries))
+		s.checkLater(e, IdleTimeout)
 	}
 	return e
 }
 
-// live returns the entry's actor, or nil if the entry has expired.
-func (e *entry) live(shared *actor.Shared, o target) (*actor.Actor, error) {
+// live returns the entry's actor, or nil if the entry has expired. It reports whether the entry waited for its expiry,
+// so that it has to be looked at sooner again.
+func (e *entry) live(shared *actor.Shared, o target) (a *actor.Actor, again bool, err error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.gone {
-		return nil, nil
+		return nil, false, nil
 	}
 	if e.held != nil {
-		return nil, e.held
+		return nil, false, e.held
 	}
 	c := e.key.class
 	if o.hasName && !e.named && c.ids.FromName(o.name) != o.id {
-		return nil, &sidecar.Error{
+		return nil, false, &sidecar.Error{
 			Reason: sidecar.ReasonInvalid, Name: "TypeError", Message: "The object's name does not give its ID.",
 		}
 	}
@@ -138,8 +147,9 @@ func (e *entry) live(shared *actor.Shared, o target) (*actor.Actor, error) {
 			e.actor.SetName(o.name)
 			e.named = true
 		}
-		return e.actor, nil
+		return e.actor, false, nil
 	}
+	again = e.actor == nil && !e.evicted.IsZero()
 	var previous *storage.Commit
 	if e.actor != nil {
 		previous = e.actor.Last()
@@ -149,49 +159,32 @@ func (e *entry) live(shared *actor.Shared, o target) (*actor.Actor, error) {
 		Previous: previous,
 	})
 	e.named = o.hasName
-	e.wakeLocked(IdleTimeout)
-	return e.actor, nil
+	return e.actor, again, nil
 }
 
-// clock is the time by which the entry's object lives.
-func (e *entry) clock() clock.Clock { return e.table.shared.Store.Clock() }
-
-// wakeLocked has the entry checked after d. mu is held.
-func (e *entry) wakeLocked(d time.Duration) {
-	if e.timer.Made() {
-		e.timer.Reset(d)
-	} else {
-		e.timer = e.clock().AfterFunc(d, e.check)
-	}
-}
-
-// check is called when the timer fires: it evicts the actor, removes the entry, or waits on. The timer is not touched
-// by events; the actor knows when it was last active.
-func (e *entry) check() {
-	e.shard.mu.Lock()
-	defer e.shard.mu.Unlock()
+// checkLocked evicts the actor or removes the entry if it is time, and otherwise says after what time to look again.
+// The agenda is not touched by events; the actor knows when it was last active. The shard's mu is held.
+func (e *entry) checkLocked() (again time.Duration) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	switch {
-	case e.gone:
 	case e.held != nil:
-		e.timer.Reset(IdleTimeout)
+		return IdleTimeout
 	case e.actor != nil:
 		evicted, again := e.actor.Evict(IdleTimeout)
 		if !evicted {
-			e.timer.Reset(again)
-			return
+			return again
 		}
-		e.actor, e.evicted = nil, e.clock().Now()
+		e.actor, e.evicted = nil, e.table.clock.Now()
 		e.table.memory.count()
-		e.timer.Reset(ExpiryTimeout - IdleTimeout)
-	case e.clock().Since(e.evicted) < ExpiryTimeout-IdleTimeout:
-		// An actor came and went since the timer was set.
-		e.timer.Reset(ExpiryTimeout - IdleTimeout - e.clock().Since(e.evicted))
-	default:
-		e.gone = true
-		e.shard.removeLocked(e.key)
+		return ExpiryTimeout - IdleTimeout
+	case e.table.clock.Since(e.evicted) < ExpiryTimeout-IdleTimeout:
+		// An actor came and went since the check was planned.
+		return ExpiryTimeout - IdleTimeout - e.table.clock.Since(e.evicted)
 	}
+	e.gone = true
+	e.shard.removeLocked(e.key)
+	return 0
 }
 
 // removeLocked removes an entry, and moves the rest to a smaller map once few are left. mu is held.
@@ -213,12 +206,12 @@ func (t *table) close(reason actor.BrokenReason, err error) {
 		s.mu.Lock()
 		entries := s.entries
 		s.entries, s.closed = nil, true
+		s.checks.close()
 		s.mu.Unlock()
 		for _, e := range entries {
 			e.mu.Lock()
 			a := e.actor
 			e.gone = true
-			e.timer.Stop()
 			e.mu.Unlock()
 			if a != nil {
 				a.Break(reason, err)
