@@ -81,10 +81,30 @@ func repair(tree *ast.Program, code string) error {
 	if strings.Contains(code, "arguments") && strings.Contains(code, "=>") {
 		mentionArguments(tree)
 	}
+	if strings.Contains(code, "eval") {
+		indirectEval(tree)
+	}
 	if strings.Contains(code, `\p{`) || strings.Contains(code, `\P{`) {
 		return expandRegExps(tree)
 	}
 	return nil
+}
+
+// indirectEval makes every eval one of global code. A direct one sees the variables around it, which the engine has faults
+// with, and could only be used while the top level runs.
+func indirectEval(tree *ast.Program) {
+	walkTree(tree, func(node any) (leave func()) {
+		call, ok := node.(*ast.CallExpression)
+		if !ok {
+			return nil
+		}
+		if name, ok := call.Callee.(*ast.Identifier); ok && name.Name == "eval" {
+			call.Callee = &ast.SequenceExpression{Sequence: []ast.Expression{
+				&ast.NumberLiteral{Idx: name.Idx, Literal: "0", Value: int64(0)}, name,
+			}}
+		}
+		return nil
+	})
 }
 
 // syntaxError takes the place out of the engine's message.

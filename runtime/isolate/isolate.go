@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"runtime/debug"
 	"sync"
 	"time"
 
@@ -96,7 +97,7 @@ func (i *Isolate) Condemned() <-chan struct{} { return i.ctx.Done() }
 
 // condemn ends every event of the isolate. It runs on the isolate's goroutine.
 func (i *Isolate) condemn(fault any) {
-	i.log.Error("the JavaScript engine failed", "fault", fmt.Sprint(fault))
+	i.log.Error("the JavaScript engine failed", "fault", fmt.Sprint(fault), "stack", string(debug.Stack()))
 	i.cancel(ErrCondemned)
 	i.loop.close()
 }

@@ -102,8 +102,7 @@ func (r *Realm) installBlob() error {
 func (r *Realm) installFile(parent *class[*blob]) error {
 	c := newClass(r, "File", 2, func(call goja.ConstructorCall) *blob {
 		if len(call.Arguments) < 2 {
-			r.throwType("Failed to construct 'File': constructor parameter %d is not of type '%s'.",
-				len(call.Arguments)+1, [...]string{"Array", "string"}[len(call.Arguments)])
+			r.throwType("Failed to construct 'File': constructor parameter 2 is not of type 'string'.")
 		}
 		b := &blob{
 			data: r.blobData(call.Argument(0), "File"), file: true, name: r.text(call.Argument(1)),

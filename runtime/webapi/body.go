@@ -214,7 +214,7 @@ func (r *Realm) installBodies() error {
 		"arrayBuffer": func(_ native, b []byte) goja.Value { return r.rt.ToValue(r.rt.NewArrayBuffer(bytes.Clone(b))) },
 		"bytes":       func(_ native, b []byte) goja.Value { return r.newBytes(bytes.Clone(b)) },
 		"text":        func(_ native, b []byte) goja.Value { return r.rt.ToValue(decodeBody(b)) },
-		"json":        func(_ native, b []byte) goja.Value { return r.parseJSON(decodeBody(b)) },
+		"json":        func(_ native, b []byte) goja.Value { return r.isolate.ParseJSON(decodeBody(b)) },
 		"formData":    func(n native, b []byte) goja.Value { return r.parseFormData(contentType(n), b) },
 		"blob": func(n native, b []byte) goja.Value {
 			return r.blob.wrap(&blob{data: bytes.Clone(b), contentType: contentType(n)})
@@ -263,9 +263,4 @@ func contentType(n native) string {
 	}
 	v, _ := h.get("content-type")
 	return v
-}
-
-// parseJSON is JSON.parse.
-func (r *Realm) parseJSON(text string) goja.Value {
-	return r.call(r.intrinsic.jsonParse, goja.Undefined(), r.rt.ToValue(text))
 }

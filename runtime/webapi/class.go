@@ -129,10 +129,14 @@ func (c *class[T]) attribute(name string, get func(T) goja.Value, set func(T, go
 	_ = c.proto.DefineAccessorProperty(name, getter, setter, goja.FLAG_TRUE, goja.FLAG_TRUE)
 }
 
-// argument returns a parameter that has to be there, as text.
+// text returns a parameter that has to be there, as text.
 func (c *class[T]) text(call goja.FunctionCall, n int, method string) string {
 	if n >= len(call.Arguments) {
-		c.realm.throwType("Failed to execute '%s' on '%s': parameter %d is not of type 'string'.", method, c.name, n+1)
+		kind := "string"
+		if c.name == "URLSearchParams" || c.name == "URL" {
+			kind = "USVString"
+		}
+		c.realm.throwType("Failed to execute '%s' on '%s': parameter %d is not of type '%s'.", method, c.name, n+1, kind)
 	}
 	return c.realm.text(call.Arguments[n])
 }
@@ -145,4 +149,14 @@ func (r *Realm) text(v goja.Value) string {
 	return v.String()
 }
 
-func (c *class[T]) install() error { return c.realm.isolate.DefineGlobal(c.name, c.ctor) }
+// install defines the global, when the class is complete.
+func (c *class[T]) install() error {
+	c.complete()
+	return c.realm.isolate.DefineGlobal(c.name, c.ctor)
+}
+
+// complete has the constructor be the prototype's last property, as workerd's classes have it.
+func (c *class[T]) complete() {
+	_ = c.proto.Delete("constructor")
+	_ = c.proto.DefineDataProperty("constructor", c.ctor, goja.FLAG_TRUE, goja.FLAG_TRUE, goja.FLAG_FALSE)
+}

@@ -39,9 +39,11 @@ func (r *Realm) getRandomValues(call goja.FunctionCall) goja.Value {
 	v := call.Argument(0)
 	b, ok := r.bytesOf(v)
 	o, _ := v.(*goja.Object)
-	if !ok || !integerArrays[r.typedArrayName(o)] {
-		r.throwDOM("TypeMismatchError", fmt.Sprintf("ArrayBufferView argument to getRandomValues() must be an "+
-			"integer-typed view: typeof v = %s", r.typedArrayName(o)))
+	if !ok {
+		r.throwType("Failed to execute 'getRandomValues' on 'Crypto': parameter 1 is not of type 'ArrayBufferView'.")
+	}
+	if !integerArrays[r.typedArrayName(o)] {
+		r.throwDOM("TypeMismatchError", "ArrayBufferView argument to getRandomValues() must be an integer-typed view.")
 	}
 	if len(b) > maxRandomBytes {
 		r.throwDOM("QuotaExceededError", fmt.Sprintf("getRandomValues() only accepts buffers of size <= 64K but provided %d "+

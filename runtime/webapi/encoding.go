@@ -139,7 +139,7 @@ func (r *Realm) newDecoder(label, options goja.Value) *textDecoder {
 			name, err = htmlindex.Name(enc)
 		}
 		if err != nil || name == "replacement" || name == "x-user-defined" {
-			r.isolate.Throw("RangeError", "Unsupported encoding: \"%s\"", r.text(label))
+			r.isolate.Throw("RangeError", "\"%s\" is not a valid encoding.", r.text(label))
 		}
 		t.label = name
 		if name != "utf-8" {
@@ -162,7 +162,7 @@ func (r *Realm) decode(t *textDecoder, call goja.FunctionCall) goja.Value {
 	if v := call.Argument(0); !isMissing(v) {
 		var ok bool
 		if input, ok = r.bytesOf(v); !ok {
-			r.throwType("Failed to execute 'decode' on 'TextDecoder': parameter 1 is not of type 'ArrayBuffer or ArrayBufferView'.")
+			r.throwType("Failed to execute 'decode' on 'TextDecoder': parameter 1 is not of type 'Array'.")
 		}
 	}
 	stream := false
@@ -182,7 +182,7 @@ func (r *Realm) decode(t *textDecoder, call goja.FunctionCall) goja.Value {
 	if !t.started && !t.ignoreBOM {
 		text = strings.TrimPrefix(text, "\ufeff")
 	}
-	t.started = t.started || len(input) > 0
+	t.started = t.started || text != ""
 	if !stream {
 		t.reset()
 	}
@@ -270,7 +270,7 @@ func (r *Realm) atob(call goja.FunctionCall) goja.Value {
 // btoa encodes a string of bytes as base64.
 func (r *Realm) btoa(call goja.FunctionCall) goja.Value {
 	if len(call.Arguments) == 0 {
-		r.throwType("Failed to execute 'btoa' on 'ServiceWorkerGlobalScope': parameter 1 is not of type 'string'.")
+		r.throwType("Failed to execute 'btoa' on 'ServiceWorkerGlobalScope': parameter 1 is not of type 'String'.")
 	}
 	text := r.text(call.Argument(0))
 	b := make([]byte, 0, len(text))

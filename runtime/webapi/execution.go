@@ -27,6 +27,7 @@ func (r *Realm) installExecution() error {
 	c.method("passThroughOnException", 0, func(*executionContext, goja.FunctionCall) goja.Value {
 		return goja.Undefined()
 	})
+	c.complete()
 	return nil
 }
 

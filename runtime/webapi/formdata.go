@@ -127,7 +127,7 @@ func (r *Realm) entry(c *class[*formData], call goja.FunctionCall, method string
 		return formEntry{name: name, blob: b, file: value.(*goja.Object)}
 	}
 	copied := *b
-	copied.file, copied.name, copied.modified = true, "blob", float64(r.isolate.Now().UnixMilli())
+	copied.file, copied.name, copied.modified = true, name, float64(r.isolate.Now().UnixMilli())
 	if !isMissing(filename) {
 		copied.name = r.text(filename)
 	}

@@ -3,6 +3,7 @@ package webapi
 import (
 	"context"
 	"io"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -55,6 +56,7 @@ func compileModule(t testing.TB, code string) *isolate.Program {
 func newWorker(t testing.TB, code string, o isolate.Options, web Options) *isolate.Isolate {
 	t.Helper()
 	o.Install = append([]func(*isolate.Isolate) error{Install(web)}, o.Install...)
+	o.Log = slog.New(slog.NewTextHandler(t.Output(), nil))
 	if o.Compatibility.Date == "" {
 		o.Compatibility.Date = "2026-04-01"
 	}

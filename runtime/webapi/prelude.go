@@ -99,6 +99,9 @@ func (r *Realm) hostFunctions() map[string]func(goja.FunctionCall) goja.Value {
 		"newDecoder": func(call goja.FunctionCall) goja.Value {
 			return r.decoder.wrap(r.newDecoder(call.Argument(0), call.Argument(1)))
 		},
+		"now": func(goja.FunctionCall) goja.Value {
+			return r.rt.ToValue(float64(r.isolate.Now().UnixMicro()) / 1000)
+		},
 		"clone": func(call goja.FunctionCall) goja.Value { return r.clone(call.Argument(0), goja.Undefined()) },
 	}
 }

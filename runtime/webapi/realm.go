@@ -60,7 +60,7 @@ func Install(o Options) func(*isolate.Isolate) error {
 		i.SetValue(realmKey{}, r)
 		for _, install := range []func() error{
 			r.takeIntrinsics, r.installHeaders, r.installURL, r.installBodies, r.installEncoding, r.installCrypto,
-			r.installTimers, r.installConsole, r.installPrelude, r.installExecution,
+			r.installTimers, r.installConsole, r.installPrelude, r.installMisc, r.installFetch, r.installExecution,
 		} {
 			if err := install(); err != nil {
 				return fmt.Errorf("install the web platform: %w", err)
@@ -82,7 +82,6 @@ func (r *Realm) Isolate() *isolate.Isolate { return r.isolate }
 // intrinsics are the language's own, taken before a script could replace them.
 type intrinsics struct {
 	arrayValues   goja.Callable
-	jsonParse     goja.Callable
 	jsonStringify goja.Callable
 	uint8Array    *goja.Object
 	arrayBuffer   *goja.Object
@@ -100,7 +99,6 @@ func (r *Realm) takeIntrinsics() error {
 	}
 	in := &r.intrinsic
 	in.arrayValues, _ = goja.AssertFunction(lookup("Array", "prototype", "values"))
-	in.jsonParse, _ = goja.AssertFunction(lookup("JSON", "parse"))
 	in.jsonStringify, _ = goja.AssertFunction(lookup("JSON", "stringify"))
 	in.uint8Array = lookup("Uint8Array")
 	in.arrayBuffer = lookup("ArrayBuffer")

@@ -193,14 +193,13 @@ func (r *Realm) installRequest() error {
 	}
 	text("method", func(q *Request) string { return q.method })
 	text("url", func(q *Request) string { return q.url })
-	text("redirect", func(q *Request) string { return q.redirect })
-	text("integrity", func(q *Request) string { return q.integrity })
 	c.attribute("headers", func(q *Request) goja.Value {
 		if q.headersView == nil {
 			q.headersView = r.headers.wrap(r.headersOf(q))
 		}
 		return q.headersView
 	}, nil)
+	text("redirect", func(q *Request) string { return q.redirect })
 	c.attribute("fetcher", func(*Request) goja.Value { return goja.Null() }, nil)
 	c.attribute("signal", func(q *Request) goja.Value {
 		if isNullish(q.signal) {
@@ -214,6 +213,7 @@ func (r *Realm) installRequest() error {
 		}
 		return q.cf
 	}, nil)
+	text("integrity", func(q *Request) string { return q.integrity })
 	c.attribute("keepalive", func(q *Request) goja.Value { return r.rt.ToValue(q.keepalive) }, nil)
 	c.attribute("cache", func(q *Request) goja.Value {
 		if q.cache == "" {

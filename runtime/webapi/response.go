@@ -113,16 +113,15 @@ func (r *Realm) installResponse() error {
 	}
 	attribute("status", func(p *Response) any { return p.status })
 	attribute("statusText", func(p *Response) any { return p.statusText })
-	attribute("ok", func(p *Response) any { return p.status >= 200 && p.status < 300 })
-	attribute("redirected", func(p *Response) any { return p.redirected })
-	attribute("url", func(p *Response) any { return p.url })
-	attribute("type", func(p *Response) any { return p.kind })
 	c.attribute("headers", func(p *Response) goja.Value {
 		if p.headersView == nil {
 			p.headersView = r.headers.wrap(p.headers)
 		}
 		return p.headersView
 	}, nil)
+	attribute("ok", func(p *Response) any { return p.status >= 200 && p.status < 300 })
+	attribute("redirected", func(p *Response) any { return p.redirected })
+	attribute("url", func(p *Response) any { return p.url })
 	c.attribute("webSocket", func(p *Response) goja.Value {
 		if p.webSocket == nil {
 			return goja.Null()
@@ -135,6 +134,7 @@ func (r *Realm) installResponse() error {
 		}
 		return p.cf
 	}, nil)
+	attribute("type", func(p *Response) any { return p.kind })
 	return c.install()
 }
 

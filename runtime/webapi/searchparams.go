@@ -121,10 +121,12 @@ func (r *Realm) newSearchParams(init goja.Value) *searchParams {
 		}
 	default:
 		r.rt.ForOf(o, func(v goja.Value) bool {
+			if _, ok := v.(*goja.Object); !ok {
+				r.throwType("Incorrect type: the provided value is not of type 'Sequence'.")
+			}
 			pair := r.pair(v)
 			if len(pair) != 2 {
-				r.throwType("To initialize a URLSearchParams object from a sequence, each inner sequence must have " +
-					"exactly two elements.")
+				r.throwType("Invalid URL search params sequence.")
 			}
 			p.list = append(p.list, formPair{pair[0], pair[1]})
 			return true
@@ -187,10 +189,10 @@ func (r *Realm) installSearchParams() error {
 		p.write()
 		return goja.Undefined()
 	})
+	r.installSearchParamsIteration(c)
 	c.method("toString", 0, func(p *searchParams, _ goja.FunctionCall) goja.Value {
 		return r.rt.ToValue(encodeForm(p.list))
 	})
-	r.installSearchParamsIteration(c)
 	return c.install()
 }
 
@@ -221,17 +223,6 @@ func compareUTF16(a, b string) int {
 }
 
 func (r *Realm) installSearchParamsIteration(c *class[*searchParams]) {
-	c.method("forEach", 1, func(p *searchParams, call goja.FunctionCall) goja.Value {
-		f, ok := goja.AssertFunction(call.Argument(0))
-		if !ok {
-			r.throwType("Failed to execute 'forEach' on 'URLSearchParams': parameter 1 is not of type 'function'.")
-		}
-		self, this := call.Argument(1), call.This
-		for n := 0; n < len(p.list); n++ {
-			r.call(f, self, r.rt.ToValue(p.list[n].value), r.rt.ToValue(p.list[n].name), this)
-		}
-		return goja.Undefined()
-	})
 	each := func(name string, item func(formPair) any) {
 		c.method(name, 0, func(p *searchParams, _ goja.FunctionCall) goja.Value {
 			out := make([]any, len(p.list))
@@ -245,4 +236,15 @@ func (r *Realm) installSearchParamsIteration(c *class[*searchParams]) {
 	each("keys", func(e formPair) any { return e.name })
 	each("values", func(e formPair) any { return e.value })
 	c.iterator("entries")
+	c.method("forEach", 1, func(p *searchParams, call goja.FunctionCall) goja.Value {
+		f, ok := goja.AssertFunction(call.Argument(0))
+		if !ok {
+			r.throwType("Failed to execute 'forEach' on 'URLSearchParams': parameter 1 is not of type 'function'.")
+		}
+		self, this := call.Argument(1), call.This
+		for n := 0; n < len(p.list); n++ {
+			r.call(f, self, r.rt.ToValue(p.list[n].value), r.rt.ToValue(p.list[n].name), this)
+		}
+		return goja.Undefined()
+	})
 }

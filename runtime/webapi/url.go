@@ -60,27 +60,26 @@ func (r *Realm) installURL() error {
 	}
 	c := newClass(r, "URL", 1, func(call goja.ConstructorCall) *URL {
 		if len(call.Arguments) == 0 {
-			r.throwType("Failed to construct 'URL': constructor parameter 1 is not of type 'string'.")
+			r.throwType("Failed to construct 'URL': constructor parameter 1 is not of type 'USVString'.")
 		}
 		return r.newURL(r.text(call.Argument(0)), call.Argument(1), "Invalid URL string.")
 	})
 	r.url = c
-	for name, part := range urlParts() {
-		set := part.set
-		c.attribute(name, func(u *URL) goja.Value { return r.rt.ToValue(part.get(u.url)) }, func(u *URL, v goja.Value) {
-			set(u.url, r.text(v))
-			u.changed()
-		})
-	}
+	c.attribute("origin", func(u *URL) goja.Value { return r.rt.ToValue(originOf(u.url)) }, nil)
 	c.attribute("href", func(u *URL) goja.Value { return r.rt.ToValue(u.url.Href(false)) }, func(u *URL, v goja.Value) {
 		parsed, err := whatwg.Parse(r.text(v))
 		if err != nil {
-			r.throwType("Invalid URL string.")
+			r.throwType("Failed to set the 'href' property on 'URL': the provided value is not of type 'valid URL string'.")
 		}
 		u.url = parsed
 		u.changed()
 	})
-	c.attribute("origin", func(u *URL) goja.Value { return r.rt.ToValue(originOf(u.url)) }, nil)
+	for _, part := range urlParts() {
+		c.attribute(part.name, func(u *URL) goja.Value { return r.rt.ToValue(part.get(u.url)) }, func(u *URL, v goja.Value) {
+			part.set(u.url, r.text(v))
+			u.changed()
+		})
+	}
 	c.attribute("searchParams", func(u *URL) goja.Value {
 		if u.params == nil {
 			u.params = &searchParams{url: u, list: parseForm(strings.TrimPrefix(u.url.Search(), "?"))}
@@ -89,8 +88,8 @@ func (r *Realm) installURL() error {
 		return u.paramsView
 	}, nil)
 	href := func(u *URL, _ goja.FunctionCall) goja.Value { return r.rt.ToValue(u.url.Href(false)) }
-	c.method("toString", 0, href)
 	c.method("toJSON", 0, href)
+	c.method("toString", 0, href)
 	c.static("canParse", 1, func(call goja.FunctionCall) goja.Value {
 		_, err := parseURL(c.text(call, 0, "canParse"), r.baseText(call.Argument(1)))
 		return r.rt.ToValue(err == nil)
@@ -113,20 +112,21 @@ func (u *URL) changed() {
 }
 
 type urlPart struct {
-	get func(*whatwg.Url) string
-	set func(*whatwg.Url, string)
+	name string
+	get  func(*whatwg.Url) string
+	set  func(*whatwg.Url, string)
 }
 
-func urlParts() map[string]urlPart {
-	return map[string]urlPart{
-		"protocol": {(*whatwg.Url).Protocol, (*whatwg.Url).SetProtocol},
-		"username": {(*whatwg.Url).Username, (*whatwg.Url).SetUsername},
-		"password": {(*whatwg.Url).Password, (*whatwg.Url).SetPassword},
-		"host":     {(*whatwg.Url).Host, (*whatwg.Url).SetHost},
-		"hostname": {(*whatwg.Url).Hostname, (*whatwg.Url).SetHostname},
-		"port":     {(*whatwg.Url).Port, (*whatwg.Url).SetPort},
-		"pathname": {(*whatwg.Url).Pathname, (*whatwg.Url).SetPathname},
-		"search":   {(*whatwg.Url).Search, (*whatwg.Url).SetSearch},
-		"hash":     {(*whatwg.Url).Hash, (*whatwg.Url).SetHash},
+func urlParts() []urlPart {
+	return []urlPart{
+		{"protocol", (*whatwg.Url).Protocol, (*whatwg.Url).SetProtocol},
+		{"username", (*whatwg.Url).Username, (*whatwg.Url).SetUsername},
+		{"password", (*whatwg.Url).Password, (*whatwg.Url).SetPassword},
+		{"host", (*whatwg.Url).Host, (*whatwg.Url).SetHost},
+		{"hostname", (*whatwg.Url).Hostname, (*whatwg.Url).SetHostname},
+		{"port", (*whatwg.Url).Port, (*whatwg.Url).SetPort},
+		{"pathname", (*whatwg.Url).Pathname, (*whatwg.Url).SetPathname},
+		{"search", (*whatwg.Url).Search, (*whatwg.Url).SetSearch},
+		{"hash", (*whatwg.Url).Hash, (*whatwg.Url).SetHash},
 	}
 }

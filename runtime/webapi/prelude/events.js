@@ -1,6 +1,6 @@
 // Events, targets and abort signals.
 (function (host, use) {
-  const { setTimer, reportError, clone } = host;
+  const { setTimer, reportError, clone, now } = host;
   const aborted = () => new (use("dom").DOMException)("The operation was aborted", "AbortError");
   const timedOut = () => new (use("dom").DOMException)("The operation was aborted due to timeout", "TimeoutError");
   const enumerable = (C, names) => {
@@ -17,8 +17,8 @@
   let begin, end, stopped;
   class Event {
     #type; #bubbles; #cancelable; #composed;
-    #target = null; #current = null; #phase = 0; #prevented = false; #stop = false; #passive = false; #dispatching = false;
-    #time = performance.now();
+    #target = undefined; #current = undefined; #phase = 0; #prevented = false; #stop = false; #passive = false; #dispatching = false;
+    #time = now();
     constructor(type, init) {
       needArguments(arguments.length, 1, "construct 'Event'", "string");
       this.#type = String(type);
@@ -33,7 +33,7 @@
         e.#target = e.#current = target;
         e.#phase = 2;
       };
-      end = (e) => { e.#dispatching = false; e.#current = null; e.#phase = 0; e.#stop = false; return !e.#prevented; };
+      end = (e) => { e.#dispatching = false; e.#current = undefined; e.#phase = 0; e.#stop = false; return !e.#prevented; };
       stopped = (e, passive) => { e.#passive = passive; return e.#stop; };
     }
     get type() { return this.#type; }
@@ -67,7 +67,7 @@
   class EventTarget {
     #listeners = null;
     addEventListener(type, listener, options) {
-      needArguments(arguments.length, 2, "execute 'addEventListener' on 'EventTarget'", arguments.length ? "function or object" : "string");
+      needArguments(arguments.length, 2, "execute 'addEventListener' on 'EventTarget'", arguments.length ? "function or HandlerObject" : "string");
       if (listener === null || listener === undefined) return;
       type = String(type);
       const once = typeof options === "object" && !!options?.once;
@@ -82,7 +82,7 @@
       if (signal) signal.addEventListener("abort", () => this.removeEventListener(type, listener), { once: true });
     }
     removeEventListener(type, listener) {
-      needArguments(arguments.length, 2, "execute 'removeEventListener' on 'EventTarget'", arguments.length ? "function or object" : "string");
+      needArguments(arguments.length, 2, "execute 'removeEventListener' on 'EventTarget'", arguments.length ? "function or HandlerObject" : "string");
       const list = this.#listeners?.get(String(type));
       const at = list ? list.findIndex((l) => l.listener === listener) : -1;
       if (at >= 0) list.splice(at, 1)[0].removed = true;
@@ -220,6 +220,14 @@
     signal.addEventListener("abort", stop, { once: true });
   });
 
+  // race gives a promise's value, unless a signal is aborted before; stop then ends what the promise is of.
+  const race = (promise, signal, stop) => new Promise((resolve, reject) => {
+    const abort = () => { stop(); reject(signal.reason); };
+    if (signal.aborted) return abort();
+    signal.addEventListener("abort", abort, { once: true });
+    promise.then((v) => { resolve(v); }, (e) => { reject(e); });
+  });
+
   let connect;
   class MessagePort extends EventTarget {
     #peer = null; #started = false; #closed = false; #waiting = [];
@@ -272,6 +280,6 @@
   return {
     Event, EventTarget, CustomEvent, ErrorEvent, MessageEvent, CloseEvent, PromiseRejectionEvent,
     AbortController, AbortSignal, MessageChannel, MessagePort,
-    newSignal: () => new AbortSignal(secret), abort, wait,
+    newSignal: () => new AbortSignal(secret), abort, wait, race,
   };
 })

@@ -1,0 +1,107 @@
+package webapi
+
+import (
+	"time"
+
+	"github.com/dop251/goja"
+)
+
+// userAgent is navigator.userAgent, from which libraries tell where they run.
+const userAgent = "Cloudflare-Workers"
+
+// installMisc defines the small globals.
+func (r *Realm) installMisc() error {
+	global := r.rt.GlobalObject()
+	_ = global.DefineDataPropertySymbol(goja.SymToStringTag, r.rt.ToValue("ServiceWorkerGlobalScope"),
+		goja.FLAG_FALSE, goja.FLAG_TRUE, goja.FLAG_FALSE)
+	for name, v := range map[string]goja.Value{
+		"self":        global,
+		"origin":      r.rt.ToValue(""),
+		"performance": r.newPerformance(),
+		"navigator":   r.newNavigator(),
+		"Cloudflare":  r.newCloudflare(),
+		"reportError": r.isolate.Function("reportError", 1, func(call goja.FunctionCall) goja.Value {
+			r.isolate.ReportUncaught(call.Argument(0))
+			return goja.Undefined()
+		}),
+		"structuredClone": r.isolate.Function("structuredClone", 1, r.structuredClone),
+	} {
+		if err := r.isolate.DefineGlobal(name, v); err != nil {
+			return err
+		}
+	}
+	return r.installGlobalTarget()
+}
+
+// tag names an object's kind.
+func (r *Realm) tag(o *goja.Object, name string) {
+	_ = o.DefineDataPropertySymbol(goja.SymToStringTag, r.rt.ToValue(name), goja.FLAG_FALSE, goja.FLAG_TRUE, goja.FLAG_FALSE)
+}
+
+// installGlobalTarget makes the global object a target of events, when a script first uses it as one.
+func (r *Realm) installGlobalTarget() error {
+	var target *goja.Object
+	for _, name := range []string{"addEventListener", "removeEventListener", "dispatchEvent"} {
+		f := r.isolate.Function(name, 2, func(call goja.FunctionCall) goja.Value {
+			if target == nil {
+				var err error
+				if target, err = r.rt.New(r.group("events").Get("EventTarget")); err != nil {
+					panic(err)
+				}
+			}
+			method, _ := goja.AssertFunction(target.Get(name))
+			return r.call(method, target, call.Arguments...)
+		})
+		if err := r.isolate.DefineGlobal(name, f); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (r *Realm) newPerformance() *goja.Object {
+	o := r.rt.NewObject()
+	now := r.isolate.Function("now", 0, func(goja.FunctionCall) goja.Value {
+		return r.rt.ToValue(float64(r.isolate.Now().UnixNano()/int64(time.Microsecond)) / 1000)
+	})
+	_ = o.Set("timeOrigin", 0)
+	_ = o.Set("now", now)
+	r.tag(o, "Performance")
+	return o
+}
+
+func (r *Realm) newNavigator() *goja.Object {
+	o := r.rt.NewObject()
+	_ = o.Set("userAgent", userAgent)
+	_ = o.Set("language", "en")
+	_ = o.Set("languages", r.rt.NewArray("en"))
+	_ = o.Set("hardwareConcurrency", 1)
+	_ = o.Set("platform", "")
+	_ = o.Set("sendBeacon", r.isolate.Function("sendBeacon", 1, r.sendBeacon))
+	r.tag(o, "Navigator")
+	return o
+}
+
+// flagDates are the compatibility flags that scripts ask for, with the date at which each became the default.
+func flagDates() map[string]string {
+	return map[string]string{
+		"nodejs_compat": "2026-08-04", "nodejs_compat_v2": "2026-08-04", "nodejs_als": "9999-99-99",
+		"global_navigator": "2022-03-21", "url_standard": "2022-10-31", "streams_enable_constructors": "2022-11-30",
+		"transformstream_enable_standard_constructor": "2022-11-30", "http_headers_getsetcookie": "2023-03-01",
+		"queues_json_messages": "2024-03-18", "fetcher_no_get_put_delete": "2024-03-26", "rpc": "2024-04-03",
+		"set_tostring_tag": "2024-09-26", "enable_weak_ref": "2025-05-05", "allow_eval_during_startup": "2025-06-01",
+		"enable_ctx_exports": "2025-11-17", "rpc_params_dup_stubs": "2026-01-20",
+		"enable_nodejs_global_timers": "2026-02-10", "enhanced_error_serialization": "2026-04-21",
+	}
+}
+
+func (r *Realm) newCloudflare() *goja.Object {
+	flags := r.rt.NewObject()
+	for name, date := range flagDates() {
+		_ = flags.Set(name, r.isolate.Compatibility().Since(date, name, "no_"+name))
+	}
+	o := r.rt.NewObject()
+	_ = o.Set("compatibilityFlags", flags)
+	r.tag(o, "Cloudflare")
+	return o
+}
