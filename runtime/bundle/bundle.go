@@ -30,7 +30,7 @@ func New(m *Manifest, code, sourceMap []byte) (*Bundle, error) {
 	if err := m.Validate(); err != nil {
 		return nil, fmt.Errorf("manifest: %w", err)
 	}
-	encoded, err := json.MarshalIndent(m, "", "  ")
+	encoded, err := json.Marshal(m)
 	if err != nil {
 		return nil, fmt.Errorf("encode manifest: %w", err)
 	}
