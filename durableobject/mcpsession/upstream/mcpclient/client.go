@@ -85,15 +85,16 @@ func newClient(ctx context.Context, o Options, endpoint *url.URL) *client {
 		options.ToolListChangedHandler = func(context.Context, *mcp.ToolListChangedRequest) { o.ToolsChanged() }
 	}
 	c.sdk = mcp.NewClient(&mcp.Implementation{Name: "tandem", Version: o.Version}, options)
-	c.sdk.AddReceivingMiddleware(refuseRoots)
+	c.sdk.AddReceivingMiddleware(refuse)
 	return c
 }
 
-// refuseRoots refuses what the SDK would answer although the capability is not there.
-func refuseRoots(next mcp.MethodHandler) mcp.MethodHandler {
+// refuse refuses requests that need a capability which the client does not have, where the SDK would answer, or with a code
+// of its own. It refuses elicitation itself.
+func refuse(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
-		if method == "roots/list" {
-			return nil, &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound, Message: "this client has no roots"}
+		if method == "roots/list" || method == "sampling/createMessage" {
+			return nil, &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound, Message: "this client does not do " + method}
 		}
 		return next(ctx, method, req)
 	}

@@ -172,6 +172,55 @@ func TestCallCutOff(t *testing.T) {
 	}
 }
 
+// A call that the server has begun to answer is not repeated when another finds the session gone.
+func TestSessionLostBeside(t *testing.T) {
+	t.Parallel()
+	var ran atomic.Int64
+	started := make(chan struct{})
+	var lost atomic.Bool
+	s := serve(t, nil, false)
+	s.before = func(w http.ResponseWriter, r *http.Request) bool {
+		id, method, body := peek(r)
+		switch {
+		case method == "tools/call" && strings.Contains(body, `"slow"`):
+			if ran.Add(1) > 1 {
+				return false
+			}
+			w.Header().Set("Content-Type", "text/event-stream")
+			_ = http.NewResponseController(w).Flush()
+			close(started)
+			<-r.Context().Done()
+			return true
+		case lost.Load() && method == "tools/call":
+			lost.Store(false)
+			w.Header().Set("Content-Type", "application/json")
+			w.WriteHeader(http.StatusNotFound)
+			fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"error":{"code":-32001,"message":"Session not found"}}`, id)
+			return true
+		}
+		return false
+	}
+	s.add("slow", says("done"))
+	s.add("work", says("done"))
+	c := dial(t, Options{URL: s.url})
+	slow := make(chan error, 1)
+	go func() {
+		_, err := c.Call(soon(t), "slow", nil)
+		slow <- err
+	}()
+	<-started
+	lost.Store(true)
+	if got, err := c.Call(soon(t), "work", nil); err != nil || string(got) != `"done"` {
+		t.Errorf("got %s (%v)", got, err)
+	}
+	if e := wantError(t, <-slow, upstream.CodeUnavailable); !strings.Contains(e.Message, "may or may not have run") {
+		t.Errorf("got %v", e)
+	}
+	if ran.Load() != 1 {
+		t.Errorf("the slow call was sent %d times", ran.Load())
+	}
+}
+
 // A server that is away fails calls, and works again when it is back.
 func TestServerDies(t *testing.T) {
 	t.Parallel()
