@@ -103,7 +103,7 @@ func fakeChild(name string, args []string) int {
 	listen := flags.String("listen", "", "")
 	lifeline := flags.Int("lifeline", -1, "")
 	for _, known := range []string{
-		"otlp-listen", "state-dir", "link", "public-url", "audience", "address", "router", "sandbox",
+		"otlp-listen", "state-dir", "session-key-file", "link", "public-url", "audience", "address", "router", "sandbox",
 		"session-timeout", "paused-session-timeout", "approval-window", "issuer", "log-level", "log-format",
 		"otlp-endpoint", "trace-ratio",
 	} {

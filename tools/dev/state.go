@@ -14,7 +14,7 @@ import (
 )
 
 // Files of a state directory that are the supervisor's own. Beside them lie the processes': router, objects, auth,
-// traces and directory.db.
+// traces, worker and directory.db.
 const (
 	formatFile = "format"
 	lockFile   = "lock"
