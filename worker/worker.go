@@ -22,6 +22,7 @@ import (
 	"github.com/tandem-do/tandem/worker/mcp"
 	"github.com/tandem-do/tandem/worker/policies"
 	"github.com/tandem-do/tandem/worker/sources"
+	"github.com/tandem-do/tandem/worker/usage"
 	"github.com/tandem-do/tandem/worker/websession"
 )
 
@@ -168,6 +169,9 @@ func routes(ctx context.Context, o Options, p parts) ([]ingress.Route, error) {
 	upstreams := sources.New(sources.Options{
 		Gate: gate, Web: p.web, Sources: binding.NewNamespace(props.NamespaceSources, caller), Log: o.Log,
 	})
+	used := usage.New(usage.Options{
+		Gate: gate, Web: p.web, Usage: binding.NewNamespace(props.NamespaceUsage, caller), Log: o.Log,
+	})
 	pages, err := approvals.New(approvals.Options{
 		Sessions: p.web, Executions: binding.NewNamespace(props.NamespaceExecution, caller), Log: o.Log,
 	})
@@ -181,6 +185,7 @@ func routes(ctx context.Context, o Options, p parts) ([]ingress.Route, error) {
 		{Path: policies.Path + "/", Handler: rules},
 		{Path: sources.Path, Handler: upstreams},
 		{Path: sources.Path + "/", Handler: upstreams},
+		{Path: usage.Path, Handler: used},
 		{Path: "/.well-known/oauth-protected-resource", Handler: gate.ResourceMetadata()},
 		{Path: "/.well-known/oauth-protected-resource/mcp", Handler: gate.ResourceMetadata()},
 		{Path: "/.well-known/oauth-authorization-server", Handler: gate.ServerMetadata()},
@@ -197,7 +202,7 @@ func health(w http.ResponseWriter, r *http.Request) {
 // hint tells a person who opens the worker's address in a browser what is here.
 func hint(w http.ResponseWriter, r *http.Request) {
 	ingress.WriteJSON(w, http.StatusOK, map[string]string{
-		"name": "tandem", "mcp": "/mcp", "policies": policies.Path, "sources": sources.Path,
+		"name": "tandem", "mcp": "/mcp", "policies": policies.Path, "sources": sources.Path, "usage": usage.Path,
 		"hint": "This is a remote MCP server. Point an MCP client (streamable HTTP) at /mcp; it will ask you to sign in.",
 	})
 }

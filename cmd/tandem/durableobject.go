@@ -10,6 +10,7 @@ import (
 
 	"github.com/tandem-do/tandem/durableobject/host"
 	"github.com/tandem-do/tandem/durableobject/mcpsession"
+	"github.com/tandem-do/tandem/proto/props"
 	sandboxpb "github.com/tandem-do/tandem/proto/sandbox/v1"
 	"github.com/tandem-do/tandem/proto/sidecar"
 )
@@ -21,6 +22,7 @@ const mcpWorker = "mcp"
 type hostFlags struct {
 	listen, address, dir, router, sandbox string
 	timeouts                              durations
+	limits                                props.UsageLimits
 	testClock                             bool
 }
 
@@ -42,6 +44,7 @@ func newHost(sys system) *cobra.Command {
 	fs.StringVar(&f.router, "router", "", "gRPC target of the router")
 	fs.StringVar(&f.sandbox, "sandbox", "", "gRPC target of the sandbox")
 	f.timeouts.add(cmd)
+	addLimitFlags(fs, &f.limits)
 	addTestClockFlag(fs, &f.testClock)
 	p.addReflectionFlag(fs)
 	return p.command(cmd)
@@ -72,7 +75,7 @@ func (f *hostFlags) serve(ctx context.Context, reflection bool, log *slog.Logger
 		Classes: mcpsession.Classes(mcpsession.Options{
 			Sandbox:        sandboxpb.NewSandboxServiceClient(sandbox),
 			SessionTimeout: f.timeouts.session, PausedTimeout: f.timeouts.paused,
-			ApprovalWindow: f.timeouts.approval, Draining: ctx.Done(), Log: log,
+			ApprovalWindow: f.timeouts.approval, Limits: f.limits, Draining: ctx.Done(), Log: log,
 		}),
 		TestClock: f.testClock, Reflection: reflection, Log: log,
 	})

@@ -44,8 +44,11 @@ func newSandbox(sys system) *cobra.Command {
 	fs := cmd.Flags()
 	fs.StringVar(&listen, "listen", "127.0.0.1:8792", "host:port, unix:/path or fd:N")
 	fs.Var(intValue{&processes, 0, 1024}, "processes", "programs at once; 0 is four times the processors, at least 16")
-	fs.Var(intValue{&waiting, 1, 1 << 20}, "waiting", "programs that may wait for a process; half of them of one organization")
+	fromEnv(fs, "processes", "TANDEM_SANDBOX_PROCESSES")
+	fs.Var(intValue{&waiting, 1, 1 << 20}, "waiting", "programs that wait for a process; half for one organization")
+	fromEnv(fs, "waiting", "TANDEM_SANDBOX_WAITING")
 	fs.BoolVar(&require, "require-protections", false, "do not start where the machine refuses a protection")
+	fromEnv(fs, "require-protections", "TANDEM_SANDBOX_REQUIRE_PROTECTIONS")
 	p.addReflectionFlag(fs)
 	return p.command(cmd)
 }

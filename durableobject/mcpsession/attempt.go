@@ -79,6 +79,7 @@ func (r *run) serve(ctx context.Context, begin func(*entry, *sandboxpb.ToolCall)
 		switch m := m.Message.(type) {
 		case *sandboxpb.ExecuteResponse_Done:
 			r.finished = true
+			r.cpu += m.Done.GetCpu().AsDuration()
 			return r.done(m.Done)
 		case *sandboxpb.ExecuteResponse_ToolCall:
 			e, err := r.history.note(m.ToolCall)
@@ -154,7 +155,7 @@ func sandboxFailure(ctx context.Context, err error) ending {
 	}
 	switch code := status.Code(err); code {
 	case codes.ResourceExhausted:
-		return lost("the sandbox is busy", code.String())
+		return lost("the sandbox is at capacity for the moment", code.String())
 	case codes.InvalidArgument:
 		return ending{
 			outcome: failed("the sandbox refused the program: " + status.Convert(err).Message()), how: code.String(),

@@ -42,6 +42,8 @@ type Options struct {
 	Draining <-chan struct{}
 	// Sources say how sources of tools are reached. Their Log is the one below.
 	Sources sources.Options
+	// Limits bound the executions of each organization; none by default.
+	Limits props.UsageLimits
 	// Log takes the application's log; nil discards it.
 	Log *slog.Logger
 }
@@ -157,6 +159,17 @@ func (env *environment) classes() []durableobject.Class {
 				props.MethodPoliciesUpdate: durableobject.Func((*Policies).update),
 				props.MethodPoliciesRemove: durableobject.Func((*Policies).remove),
 				props.MethodPoliciesDecide: durableobject.Func((*Policies).decide),
+			},
+		},
+		{
+			Name: "Usage",
+			New: func(ctx context.Context, s *durableobject.State) (any, error) {
+				return newUsage(ctx, env, s)
+			},
+			Methods: map[string]durableobject.Method{
+				methodUsageBegin:        durableobject.Func((*Usage).begin),
+				methodUsageEnd:          durableobject.Func((*Usage).end),
+				props.MethodUsageReport: durableobject.Func((*Usage).report),
 			},
 		},
 		sources.Class(env.Sources),

@@ -55,7 +55,7 @@ func (e *Execution) execute(ctx context.Context, in executeRequest) (reply, erro
 		return reply{}, durableobject.Exception("Error", "the execution was started already")
 	}
 	e.run = newRun(ctx, e, id, owner)
-	e.run.program, e.run.asker = newProgram(in.Code, e.state.Clock().Now()), in.Asker
+	e.run.program, e.run.asker, e.run.admitted = newProgram(in.Code, e.state.Clock().Now()), in.Asker, in.Admitted
 	next := e.run.next
 	e.state.WaitUntil(e.run.main)
 	return e.wait(ctx, next)
@@ -177,7 +177,7 @@ func (e *Execution) load(ctx context.Context, who props.Identity) (*run, error) 
 		return nil, fmt.Errorf("id of the pause: %w", err)
 	}
 	r := newRun(ctx, e, id.At(0), who)
-	r.asker, r.used = e.journal.Asker, e.journal.Used
+	r.asker, r.used, r.restarted = e.journal.Asker, e.journal.Used, true
 	program, ok, err := durableobject.Get[programRecord](ctx, e.state.Storage(), programKey)
 	if err != nil {
 		return nil, err

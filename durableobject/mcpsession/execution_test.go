@@ -373,7 +373,7 @@ func TestSandboxFailures(t *testing.T) {
 		u.policy(t, props.OwnerOrganization, "*", props.ActionRequireApproval)
 		s := u.connect(t, nil)
 		for code, want := range map[string]string{
-			"busy":    "Error: the sandbox is busy",
+			"busy":    "Error: the sandbox is at capacity",
 			"away":    "Error: the sandbox is not available",
 			"defect":  "Error: the sandbox failed",
 			"cut":     "Error: the sandbox ended before the program did",

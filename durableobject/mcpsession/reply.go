@@ -34,6 +34,8 @@ type executeRequest struct {
 	Code string `json:"code"`
 	// Asker says who will ask for approvals.
 	Asker asker `json:"asker"`
+	// Admitted is true if the organization's usage object counts it already.
+	Admitted bool `json:"admitted,omitempty"`
 }
 
 // asker says for whom an execution asks for approvals, and where. It is kept with the execution.

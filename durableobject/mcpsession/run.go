@@ -96,6 +96,11 @@ type run struct {
 	watchdog  *watchdog
 	// used is the wall clock time of earlier runs of the program.
 	used time.Duration
+	// cpu is the processor time of this run, as far as the sandbox has told it.
+	cpu time.Duration
+	// admitted is true if the execution asked its usage object before it began, restarted if the program goes on after it
+	// gave its process back.
+	admitted, restarted bool
 	// finished is set once the sandbox has said how the program ended.
 	finished bool
 
@@ -150,6 +155,8 @@ func (r *run) main(object context.Context) error {
 	span.SetString(telemetry.AttrExecutionID, r.id.String())
 	span.SetInt(telemetry.AttrReplayedCalls, int64(r.history.led))
 
+	r.goOn(ctx)
+	before := r.used
 	end := r.attempt(ctx, cancel)
 	for try := 0; end.lost && r.again(ctx, try); try++ {
 		end = r.attempt(ctx, cancel)
@@ -171,16 +178,14 @@ func (r *run) main(object context.Context) error {
 		defer time.AfterFunc(drainTimeout, func() { cancel(errSettled) }).Stop()
 		r.drain()
 	}
+	r.meter(object, end, r.used-before)
 	return err
 }
 
 // again waits until a program that was lost is to be run again, and reports whether it is: if there is what to run it
 // again with, and somebody waits for what it comes to.
 func (r *run) again(ctx context.Context, try int) bool {
-	if try == maxTries || ctx.Err() != nil {
-		return false
-	}
-	if _, ok := r.history.again(); !ok {
+	if try == maxTries || ctx.Err() != nil || !r.history.replayable() {
 		return false
 	}
 	wanted := false
@@ -195,6 +200,7 @@ func (r *run) again(ctx context.Context, try int) bool {
 	defer t.Stop()
 	select {
 	case <-t.C:
+		r.history.again()
 		return true
 	case <-ctx.Done():
 		return false
@@ -203,7 +209,7 @@ func (r *run) again(ctx context.Context, try int) bool {
 
 // lostReply is the reply to who waits for a program that was lost, for now or for good.
 func (r *run) lostReply(what string) reply {
-	if _, ok := r.history.again(); ok {
+	if r.history.replayable() {
 		return failed(what + "; wait a moment and call the resume tool again, with the same executionId").reply()
 	}
 	return failed(what + "; run the execute tool again").reply()

@@ -208,7 +208,17 @@ func executeTool(
 	if c.mode == props.ElicitationBrowser {
 		start.Asker.Approvals = c.approvals
 	}
+	refusal, admitted := c.admit(ctx, span, id)
+	if refusal != "" {
+		span.SetString(telemetry.AttrOutcome, outcomeLimited)
+		span.End(errors.New(refusal))
+		return renderOutcome(failed(refusal)), nil
+	}
+	start.Admitted = admitted
 	r, err := durableobject.Call[reply](ctx, c.execution(id), methodExecute, start)
+	if err != nil && admitted {
+		c.leave(ctx, id)
+	}
 	if err == nil && r.Status == statusWaiting && c.rt != nil && c.mode == props.ElicitationNative {
 		r, err = c.elicit(ctx, req.Session, r)
 	}

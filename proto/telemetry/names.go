@@ -95,6 +95,7 @@ const (
 	AttrPausedCount       = "mcp.session.paused_count"
 	AttrDisposeReason     = "mcp.session.dispose_reason"
 	AttrExecutionID       = "mcp.execution.id"
+	AttrUsage             = "mcp.execute.usage"
 	AttrResumeAction      = "mcp.execute.action"
 	AttrResumeReplayed    = "mcp.execute.replayed"
 	AttrResumeJoined      = "mcp.execute.joined_inflight"

@@ -15,7 +15,7 @@ var (
 	// ErrClosed says that the pool is closed.
 	ErrClosed = errors.New("the sandbox is closed")
 	// ErrBusy says that too many programs wait, or that this one waited too long. It may be tried again.
-	ErrBusy = errors.New("the sandbox is busy")
+	ErrBusy = errors.New("the sandbox is at capacity")
 )
 
 // spawnBackoff is the pause after a child that did not start.

@@ -154,8 +154,8 @@ func TestBusy(t *testing.T) {
 	}
 	got := map[string]bool{<-results: true, <-results: true}
 	want := map[string]bool{
-		"error: the sandbox is busy: 1 programs wait for a process":       true,
-		"error: the sandbox is busy: no process became free within 200ms": true,
+		"error: the sandbox is at capacity: 1 programs wait for a process":       true,
+		"error: the sandbox is at capacity: no process became free within 200ms": true,
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("results (-want +got):\n%s", diff)
@@ -267,9 +267,9 @@ func TestBusyOrganization(t *testing.T) {
 	for _, tc := range []struct{ organization, want string }{
 		{"a", ""},
 		{"a", ""},
-		{"a", "the sandbox is busy: 2 programs of this organization wait for a process"},
+		{"a", "the sandbox is at capacity: 2 programs of this organization wait for a process"},
 		{"b", ""},
-		{"b", "the sandbox is busy: 3 programs wait for a process"},
+		{"b", "the sandbox is at capacity: 3 programs wait for a process"},
 	} {
 		p.mu.Lock()
 		err := p.roomLocked(tc.organization)
