@@ -47,7 +47,8 @@ func Parse(expression string) (Schedule, error) {
 	}
 	f := strings.Fields(strings.ToUpper(expression))
 	if len(f) != 5 {
-		return Schedule{}, fmt.Errorf("it has %d fields, not 5 (minute, hour, day of the month, month, day of the week)", len(f))
+		return Schedule{}, fmt.Errorf("it has %d fields, not 5 (minute, hour, day of the month, month, day of the week)",
+			len(f))
 	}
 	s := Schedule{text: expression}
 	var err error

@@ -27,7 +27,8 @@ func (f field) parse(text string) (uint64, error) {
 	return mask, nil
 }
 
-// item reads *, 5, 5-10, and each of them with a step. A range whose end is before its start goes on from the field's start.
+// item reads *, 5, 5-10, and each of them with a step. A range whose end is before its start goes on from the field's
+// start.
 func (f field) item(text string) (uint64, error) {
 	span, step, stepped := strings.Cut(text, "/")
 	n := 1

@@ -9,7 +9,8 @@ import (
 	"fmt"
 )
 
-// The most that the parts of a bundle may have, in bytes. A Worker on Cloudflare has 10 MB of compressed script at most.
+// The most that the parts of a bundle may have, in bytes. A Worker on Cloudflare has 10 MB of compressed script at
+// most.
 const (
 	MaxCodeBytes      = 64 << 20
 	MaxSourceMapBytes = 256 << 20

@@ -81,7 +81,8 @@ type DurableObject struct {
 	Script string `json:"script"`
 }
 
-// UniqueKey is what the namespace's IDs are derived from. Like wrangler: the same key, so that its objects keep their IDs.
+// UniqueKey is what the namespace's IDs are derived from. Like wrangler: the same key, so that its objects keep their
+// IDs.
 func (d DurableObject) UniqueKey() string { return d.Script + "-" + d.Class }
 
 // Service binds an entrypoint of a Worker.
@@ -140,7 +141,8 @@ func (m *Manifest) Validate() error {
 		}
 		seen[name] = true
 	}
-	for _, n := range []int{len(seen), len(m.Exports), len(m.Classes), len(m.Crons), len(m.Secrets), len(m.CompatibilityFlags)} {
+	for _, n := range []int{len(seen), len(m.Exports), len(m.Classes), len(m.Crons), len(m.Secrets),
+		len(m.CompatibilityFlags)} {
 		if n > maxEntries {
 			fault("a list has %d entries, at most %d", n, maxEntries)
 		}

@@ -15,8 +15,8 @@ func (n classNames) index(name string) int {
 	return slices.IndexFunc(n, func(c bundle.Class) bool { return c.Name == name })
 }
 
-// classes replays the migrations, or takes the exports. Like wrangler: class-names-sqlite.ts; the order within one migration is
-// deleted, renamed, new, new with SQLite.
+// classes replays the migrations, or takes the exports. Like wrangler: class-names-sqlite.ts; the order within one
+// migration is deleted, renamed, new, new with SQLite.
 func (d *decoder) classes(m *bundle.Manifest) {
 	migrations, exports := objects(d.v, "migrations"), d.v.get("exports")
 	names := classNames{}
@@ -40,7 +40,8 @@ func (d *decoder) migrate(names classNames, path string, v *value) classNames {
 	for i, c := range strs(v, "deleted_classes") {
 		at := names.index(c.text)
 		if at < 0 {
-			d.fail("migrations[].deleted_classes[]", c, "\"%s.deleted_classes[%d]\": there is no class %q to delete", path, i, c.text)
+			d.fail("migrations[].deleted_classes[]", c, "\"%s.deleted_classes[%d]\": there is no class %q to delete", path, i,
+				c.text)
 			continue
 		}
 		names = slices.Delete(names, at, at+1)
@@ -51,7 +52,8 @@ func (d *decoder) migrate(names classNames, path string, v *value) classNames {
 		switch {
 		case from == "" || to == "":
 		case at < 0:
-			d.fail("migrations[].renamed_classes[]", r, "\"%s.renamed_classes[%d]\": there is no class %q to rename", path, i, from)
+			d.fail("migrations[].renamed_classes[]", r, "\"%s.renamed_classes[%d]\": there is no class %q to rename", path, i,
+				from)
 		case names.index(to) >= 0:
 			d.fail("migrations[].renamed_classes[]", r, "\"%s.renamed_classes[%d]\": there is a class %q already", path, i, to)
 		default:
@@ -103,7 +105,8 @@ func (d *decoder) exports(names classNames, v *value, migrations bool) className
 			continue
 		}
 		if migrations {
-			d.report(SeverityError, "exports", m.start, m.end, "%q excludes %q: declare the classes in one of them", "exports."+m.name, "migrations")
+			d.report(SeverityError, "exports", m.start, m.end, "%q excludes %q: declare the classes in one of them",
+				"exports."+m.name, "migrations")
 			return names
 		}
 		d.exportedClass(v, m)
@@ -118,7 +121,8 @@ func (d *decoder) exports(names classNames, v *value, migrations bool) className
 	return names
 }
 
-// exportedClass checks that a class has the keys of its state and no others. Like wrangler: validateDurableObjectExport.
+// exportedClass checks that a class has the keys of its state and no others. Like wrangler:
+// validateDurableObjectExport.
 func (d *decoder) exportedClass(all *value, m member) {
 	state := str(m.value, "state")
 	if state == "" {
@@ -130,21 +134,24 @@ func (d *decoder) exportedClass(all *value, m member) {
 	}[state]
 	for _, name := range needs {
 		if str(m.value, name) == "" {
-			d.report(SeverityError, "exports.*."+name, m.start, m.end, "%q has no %q, which the state %q needs", "exports."+m.name, name, state)
+			d.report(SeverityError, "exports.*."+name, m.start, m.end, "%q has no %q, which the state %q needs",
+				"exports."+m.name, name, state)
 		}
 	}
 	for _, k := range m.value.members {
 		switch k.name {
 		case "storage", "renamed_to", "transferred_to", "transfer_from":
 			if !slices.Contains(needs, k.name) {
-				d.report(SeverityError, "exports.*."+k.name, k.start, k.end, "%q does not go with the state %q", "exports."+m.name+"."+k.name, state)
+				d.report(SeverityError, "exports.*."+k.name, k.start, k.end, "%q does not go with the state %q",
+					"exports."+m.name+"."+k.name, state)
 			}
 		}
 	}
 	if to := str(m.value, "renamed_to"); state == "renamed" && to != "" {
 		target := all.get(to)
 		if live := str(target, "state"); target == nil || target == m.value || live != "" && live != "created" {
-			d.fail("exports.*.renamed_to", m.value.get("renamed_to"), "%q is %q, which is no class that \"exports\" has in the state \"created\"",
+			d.fail("exports.*.renamed_to", m.value.get("renamed_to"),
+				"%q is %q, which is no class that \"exports\" has in the state \"created\"",
 				"exports."+m.name+".renamed_to", to)
 		}
 	}

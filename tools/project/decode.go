@@ -12,8 +12,8 @@ import (
 	"github.com/tandem-do/tandem/runtime/bundle"
 )
 
-// decoder makes a Project of a document that was checked. Where a value has the wrong kind the checker has said so, and the
-// decoder goes on without it.
+// decoder makes a Project of a document that was checked. Where a value has the wrong kind the checker has said so,
+// and the decoder goes on without it.
 type decoder struct {
 	*checker
 	o *Options
@@ -87,14 +87,17 @@ var namePattern = regexp.MustCompile(`^[a-z0-9_][a-z0-9-_]*$`)
 
 func (d *decoder) name(m *bundle.Manifest) {
 	if m.Name = workerName(d.root, d.o.Environment); m.Name == "" {
-		m.Name = strings.Trim(regexp.MustCompile(`[^a-z0-9_]+`).ReplaceAllString(strings.ToLower(filepath.Base(d.p.Dir)), "-"), "-")
+		m.Name = strings.Trim(regexp.MustCompile(`[^a-z0-9_]+`).ReplaceAllString(strings.ToLower(filepath.Base(d.p.Dir)),
+			"-"), "-")
 		if m.Name == "" {
 			m.Name = "worker"
 		}
 		return
 	}
 	if v := d.v.get("name"); !namePattern.MatchString(m.Name) && v != nil {
-		d.fail("name", v, "%q is %q; it has lower-case letters, digits, hyphens and underscores, and does not begin with a hyphen", "name", m.Name)
+		d.fail("name", v,
+			"%q is %q; it has lower-case letters, digits, hyphens and underscores, and does not begin with a hyphen", "name",
+			m.Name)
 	} else if len(m.Name) > 255 && v != nil {
 		d.fail("name", v, "%q has %d characters, at most 255", "name", len(m.Name))
 	}
@@ -179,7 +182,8 @@ func (v *value) plain() any {
 	}
 }
 
-// withEnvironment is the name of a Worker of an environment. Like wrangler: a service environment is a Worker of its own.
+// withEnvironment is the name of a Worker of an environment. Like wrangler: a service environment is a Worker of its
+// own.
 func withEnvironment(worker, environment string) string {
 	if environment == "" {
 		return worker
@@ -298,7 +302,8 @@ func (d *decoder) main() {
 		case d.v.get("assets") != nil:
 			d.fail("main", d.v.get("assets"), "there is no %q: a project of static assets alone has nothing to run", "main")
 		default:
-			d.report(SeverityError, "main", d.v.start, d.v.start+1, "there is no %q: a project without a script has nothing to run", "main")
+			d.report(SeverityError, "main", d.v.start, d.v.start+1,
+				"there is no %q: a project without a script has nothing to run", "main")
 		}
 		return
 	}

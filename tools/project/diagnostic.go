@@ -47,7 +47,7 @@ func (g Diagnostic) String() string {
 // maxFrame is how many characters of a line a frame shows.
 const maxFrame = 120
 
-// Format returns String and, below, the line with the place marked, for a terminal.
+// Format returns String and, below, the line with the place marked, for a terminal. A note has no line.
 func (g Diagnostic) Format(color bool) string {
 	red, bold, reset := "", "", ""
 	if color {
@@ -59,7 +59,7 @@ func (g Diagnostic) Format(color bool) string {
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s%s:%s %s%s:%s %s\n", bold, place, reset, red, g.Severity, reset, g.Message)
-	if g.Line == 0 || g.source == "" {
+	if g.Line == 0 || g.source == "" || g.Severity == SeverityNote {
 		return b.String()
 	}
 	// A tab is as wide as one space here, so that the mark stands right.

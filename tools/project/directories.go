@@ -3,9 +3,12 @@ package project
 import (
 	"io/fs"
 	"path/filepath"
+
+	"github.com/tandem-do/tandem/runtime/bundle/build"
 )
 
-// directories returns a directory and those below, but for what packages and tools keep. A file gives the one that it is in.
+// directories returns a directory and those below, but for what packages and tools keep. A file gives the one that it
+// is in.
 func directories(root string) []string {
 	var dirs []string
 	_ = filepath.WalkDir(root, func(path string, e fs.DirEntry, err error) error {
@@ -17,7 +20,7 @@ func directories(root string) []string {
 				dirs = append(dirs, filepath.Dir(path))
 			}
 			return nil
-		case path != root && (e.Name() == "node_modules" || e.Name() == ".git" || e.Name() == ".wrangler" || e.Name() == ".tandem"):
+		case path != root && build.IsToolDirectory(e.Name()):
 			return fs.SkipDir
 		}
 		if dirs = append(dirs, path); len(dirs) >= maxWatched {

@@ -114,8 +114,8 @@ func invalidUTF8(data []byte) int {
 	return -1
 }
 
-// tooDeep returns where brackets are nested too deep for the parsers, which recurse, or -1. It also counts those in strings and
-// comments: no file has a hundred of them open.
+// tooDeep returns where brackets are nested too deep for the parsers, which recurse, or -1. It also counts those in
+// strings and comments: no file has a hundred of them open.
 func tooDeep(data []byte) int {
 	depth := 0
 	for at, c := range data {

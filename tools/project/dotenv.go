@@ -5,9 +5,10 @@ import (
 	"strings"
 )
 
-// parseVars reads a file of NAME=value lines by the rules of the npm package dotenv, which wrangler uses and no Go library has: a value
-// in quotes may go over lines, of any of three kinds; only in double quotes is \n a line's end; a # after an unquoted value begins
-// a comment; nothing is expanded. A line that is nothing of the kind is passed over.
+// parseVars reads a file of NAME=value lines by the rules of the npm package dotenv, which wrangler uses and no Go
+// library has: a value in quotes may go over lines, of any of three kinds; only in double quotes is \n a line's end;
+// a # after an unquoted value begins a comment; nothing is expanded. A line that is nothing of the kind is passed
+// over.
 func parseVars(text string) map[string]string {
 	vars := map[string]string{}
 	text = strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(text)

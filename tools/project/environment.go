@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// choose returns the object that a Worker of an environment has: the top level's keys that all environments share or that
-// the environment inherits, and its own. With no environment it is the top level itself.
+// choose returns the object that a Worker of an environment has: the top level's keys that all environments share or
+// that the environment inherits, and its own. With no environment it is the top level itself.
 //
 // Like wrangler: workers-utils/src/config/validation.ts, inheritable and notInheritable; an environment that the file
 // does not have is an error if it has others, and else a warning, and the top level with that name.
@@ -45,7 +45,8 @@ func (c *checker) choose(s *schema, environment string) *value {
 		switch {
 		case own.member(m.name) != nil:
 		case child != nil && child.key.Scope == Own:
-			c.report(SeverityWarning, m.name, m.start, m.end, "%q is not inherited: environment %q has none unless it says so itself",
+			c.report(SeverityWarning, m.name, m.start, m.end,
+				"%q is not inherited: environment %q has none unless it says so itself",
 				m.name, environment)
 		default:
 			chosen.members = append(chosen.members, m)
@@ -65,12 +66,13 @@ func (c *checker) unknownEnvironment(envs *value, environment string) {
 	}
 	slices.Sort(names)
 	m := c.root.member("env")
-	c.report(SeverityError, "env", m.start, m.end, "there is no environment %q; there are %s%s", environment, strings.Join(names, ", "),
+	c.report(SeverityError, "env", m.start, m.end, "there is no environment %q; there are %s%s", environment,
+		strings.Join(names, ", "),
 		suggestion(environment, names))
 }
 
-// workerName is the name of the Worker: the environment's own, or the top level's with the environment's after a hyphen.
-// Like wrangler: appendEnvName.
+// workerName is the name of the Worker: the environment's own, or the top level's with the environment's after a
+// hyphen. Like wrangler: appendEnvName.
 func workerName(top *value, environment string) string {
 	text := func(v *value) string {
 		if v = v.get("name"); v != nil && v.kind == kindString {

@@ -17,8 +17,8 @@ type compatibilityFlag struct {
 	experimental bool
 }
 
-// compatibilityFlags returns all of them. Facts of workerd: io/compatibility-date.capnp of August 2026; where one is implied by
-// others from some date on, since is empty.
+// compatibilityFlags returns all of them. Facts of workerd: io/compatibility-date.capnp of August 2026; where one is
+// implied by others from some date on, since is empty.
 func compatibilityFlags() []compatibilityFlag {
 	var list []compatibilityFlag
 	for line := range strings.Lines(flagTable) {

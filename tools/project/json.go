@@ -49,7 +49,8 @@ func fromJSON(n *hujson.Value) (*value, error) {
 			if err != nil {
 				return nil, err
 			}
-			v.members = append(v.members, member{name: name.String(), start: m.Name.StartOffset, end: m.Name.EndOffset, value: child})
+			v.members = append(v.members, member{name: name.String(), start: m.Name.StartOffset, end: m.Name.EndOffset,
+				value: child})
 		}
 	case *hujson.Array:
 		v.kind = kindArray

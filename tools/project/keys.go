@@ -1,7 +1,5 @@
 package project
 
-import "strings"
-
 // Status says what becomes of a key.
 type Status int
 
@@ -66,10 +64,12 @@ type Key struct {
 	Note string
 }
 
-// Keys returns the table. Like wrangler: workers-utils/src/config/validation.ts of August 2026 has these keys and scopes.
+// Keys returns the table. Like wrangler: workers-utils/src/config/validation.ts of August 2026 has these keys and
+// scopes.
 func Keys() []Key {
 	var all []Key
-	for _, part := range [][]Key{workerKeys(), buildKeys(), bindingKeys(), classKeys(), unavailableKeys(), ignoredKeys(), refusedKeys()} {
+	for _, part := range [][]Key{workerKeys(), buildKeys(), bindingKeys(), classKeys(), unavailableKeys(),
+		ignoredKeys(), refusedKeys()} {
 		all = append(all, part...)
 	}
 	return all
@@ -77,7 +77,8 @@ func Keys() []Key {
 
 func workerKeys() []Key {
 	return []Key{
-		{Path: "name", Type: String, Note: "lower-case letters, digits, hyphens and underscores; the directory's name when it is not there"},
+		{Path: "name", Type: String,
+			Note: "lower-case letters, digits, hyphens and underscores; the directory's name when it is not there"},
 		{Path: "compatibility_date", Type: String, Note: "the newest known date when it is not there, with a warning"},
 		{Path: "compatibility_flags", Type: Array},
 		{Path: "compatibility_flags[]", Type: String, Note: "an unknown flag is an error"},
@@ -103,11 +104,13 @@ func workerKeys() []Key {
 
 func buildKeys() []Key {
 	return []Key{
-		{Path: "main", Type: String, Note: "a file; a package's name is refused"},
-		{Path: "no_bundle", Type: Bool, Note: "the script is bundled all the same, since the engine takes one lowered script; it turns find_additional_modules on"},
+		{Path: "main", Type: String, Note: "a file; the name of a package is an error of the build"},
+		{Path: "no_bundle", Type: Bool,
+			Note: "the script is bundled all the same, since the engine takes one lowered script; it turns find_additional_modules on"},
 		{Path: "rules", Type: Array},
 		{Path: "rules[]", Type: Object},
-		{Path: "rules[].type", Type: String, Required: true, Values: []string{"ESModule", "CommonJS", "CompiledWasm", "Text", "Data"},
+		{Path: "rules[].type", Type: String, Required: true, Values: []string{"ESModule", "CommonJS", "CompiledWasm",
+			"Text", "Data"},
 			Note: "importing CompiledWasm is an error of the build; Python types are refused"},
 		{Path: "rules[].globs", Type: Array, Required: true},
 		{Path: "rules[].globs[]", Type: String},
@@ -121,7 +124,8 @@ func buildKeys() []Key {
 		{Path: "tsconfig", Type: String},
 		{Path: "jsx_factory", Type: String},
 		{Path: "jsx_fragment", Type: String},
-		{Path: "keep_names", Type: Bool, Note: "false by default, since it costs time for each function that is made; wrangler's default is true"},
+		{Path: "keep_names", Type: Bool,
+			Note: "false by default, since it costs time for each function that is made; wrangler's default is true"},
 		{Path: "build", Type: Object},
 		{Path: "build.command", Type: String, Note: "run by sh before the bundling"},
 		{Path: "build.cwd", Type: String},
@@ -142,14 +146,15 @@ func bindingKeys() []Key {
 		{Path: "services[].binding", Type: String, Required: true},
 		{Path: "services[].service", Type: String, Required: true},
 		{Path: "services[].entrypoint", Type: String},
-		{Path: "services[].environment", Type: String, Note: "the Worker is then the one named <service>-<environment>"},
+		{Path: "services[].environment", Type: String, Note: "the Worker is then the one named `<service>-<environment>`"},
 		{Path: "services[].props", Type: Object},
 		{Path: "services[].remote", Status: Ignored, Type: Bool, Note: "bindings are always local"},
 		{Path: "services[].dev", Status: Refused, Type: Object, Note: "Miniflare plugins don't run here"},
 		{Path: "kv_namespaces", Scope: Own, Type: Array},
 		{Path: "kv_namespaces[]", Type: Object},
 		{Path: "kv_namespaces[].binding", Type: String, Required: true},
-		{Path: "kv_namespaces[].id", Type: String, Note: "two Workers of a stack with one id share a namespace; the binding's name when it is not there"},
+		{Path: "kv_namespaces[].id", Type: String,
+			Note: "two Workers of a stack with one id share a namespace; the binding's name when it is not there"},
 		{Path: "kv_namespaces[].preview_id", Type: String, Note: "used in development when it is there"},
 		{Path: "kv_namespaces[].remote", Status: Ignored, Type: Bool, Note: "bindings are always local"},
 		{Path: "durable_objects", Scope: Own, Type: Object},
@@ -158,7 +163,8 @@ func bindingKeys() []Key {
 		{Path: "durable_objects.bindings[].name", Type: String, Required: true},
 		{Path: "durable_objects.bindings[].class_name", Type: String, Required: true},
 		{Path: "durable_objects.bindings[].script_name", Type: String},
-		{Path: "durable_objects.bindings[].environment", Type: String, Note: "the Worker is then the one named <script_name>-<environment>"},
+		{Path: "durable_objects.bindings[].environment", Type: String,
+			Note: "the Worker is then the one named `<script_name>-<environment>`"},
 		{Path: "durable_objects.bindings[].remote", Status: Ignored, Type: Bool, Note: "bindings are always local"},
 	}
 }
@@ -177,9 +183,10 @@ func classKeys() []Key {
 		{Path: "migrations[].renamed_classes[]", Type: Object},
 		{Path: "migrations[].renamed_classes[].from", Type: String, Required: true},
 		{Path: "migrations[].renamed_classes[].to", Type: String, Required: true},
-		{Path: "migrations[].deleted_classes", Type: Array, Note: "the class's objects are kept until `tandem objects` deletes them"},
+		{Path: "migrations[].deleted_classes", Type: Array, Note: "the class is not there any more; its objects are kept"},
 		{Path: "migrations[].deleted_classes[]", Type: String},
-		{Path: "migrations[].transferred_classes", Type: Array, Note: "the class is known; objects of the other Worker stay where they are"},
+		{Path: "migrations[].transferred_classes", Type: Array,
+			Note: "the class is known; objects of the other Worker stay where they are"},
 		{Path: "migrations[].transferred_classes[]", Type: Object},
 		{Path: "migrations[].transferred_classes[].from", Type: String, Required: true},
 		{Path: "migrations[].transferred_classes[].from_script", Type: String, Required: true},
@@ -187,7 +194,8 @@ func classKeys() []Key {
 		{Path: "exports", Type: Object, Note: "with classes it excludes migrations"},
 		{Path: "exports.*", Type: Object},
 		{Path: "exports.*.type", Type: String, Required: true, Values: []string{"durable-object", "worker"}},
-		{Path: "exports.*.state", Type: String, Values: []string{"created", "deleted", "renamed", "transferred", "expecting-transfer"}},
+		{Path: "exports.*.state", Type: String, Values: []string{"created", "deleted", "renamed", "transferred",
+			"expecting-transfer"}},
 		{Path: "exports.*.storage", Type: String, Values: storage},
 		{Path: "exports.*.renamed_to", Type: String},
 		{Path: "exports.*.transferred_to", Type: String},
@@ -195,12 +203,4 @@ func classKeys() []Key {
 		{Path: "exports.*.container", Status: Refused, Type: String, Note: "there are no containers"},
 		{Path: "exports.*.cache", Status: Ignored, Type: Object, Note: "there is no cache in front of a Worker"},
 	}
-}
-
-// topLevel returns the name at the top level that a path starts with.
-func topLevel(path string) string {
-	if i := strings.IndexAny(path, ".["); i >= 0 {
-		return path[:i]
-	}
-	return path
 }

@@ -50,8 +50,8 @@ func ignoredKeys() []Key {
 	add := func(scope Scope, path, note string) {
 		list = append(list, Key{Path: path, Status: Ignored, Scope: scope, Type: Any, Note: note})
 	}
-	const deploy, address = "of deployments to Cloudflare", "of a Worker's addresses at Cloudflare"
-	add(TopLevel, "$schema", "of editors")
+	const deploy, address = "it is about deployments to Cloudflare", "it is about a Worker's addresses at Cloudflare"
+	add(TopLevel, "$schema", "it is for editors")
 	add(Inherited, "account_id", deploy)
 	add(Inherited, "route", address)
 	add(Inherited, "routes", address)
@@ -71,14 +71,14 @@ func ignoredKeys() []Key {
 	add(Inherited, "access", "there is no Cloudflare Access in front of a Worker")
 	add(Inherited, "python_modules", "there are no Python Workers")
 	add(TopLevel, "addresses", "there is no mail routing")
-	add(TopLevel, "send_metrics", "of wrangler itself")
-	add(TopLevel, "dependencies_instrumentation", "of wrangler itself")
+	add(TopLevel, "send_metrics", "it is about wrangler itself")
+	add(TopLevel, "dependencies_instrumentation", "it is about wrangler itself")
 	add(TopLevel, "keep_vars", deploy)
-	add(TopLevel, "topLevelName", "written by build tools")
-	add(TopLevel, "definedEnvironments", "written by build tools")
-	add(TopLevel, "targetEnvironment", "written by build tools")
-	add(TopLevel, "configPath", "written by build tools")
-	add(TopLevel, "userConfigPath", "written by build tools")
+	add(TopLevel, "topLevelName", "build tools write it")
+	add(TopLevel, "definedEnvironments", "build tools write it")
+	add(TopLevel, "targetEnvironment", "build tools write it")
+	add(TopLevel, "configPath", "build tools write it")
+	add(TopLevel, "userConfigPath", "build tools write it")
 	return list
 }
 

@@ -16,7 +16,8 @@ type MakeOptions struct {
 	Out io.Writer
 }
 
-// Make runs the project's build command, builds its script and makes a bundle of both. A fault of the project is a *build.Error.
+// Make runs the project's build command, builds its script and makes a bundle of both. A fault of the project is a
+// *build.Error.
 func (p *Project) Make(ctx context.Context, o MakeOptions) (*bundle.Bundle, []build.Message, error) {
 	if err := p.runCommand(ctx, o); err != nil {
 		return nil, nil, err

@@ -55,8 +55,8 @@ func FileNames() []string { return []string{"wrangler.json", "wrangler.jsonc", "
 // ErrNotFound is that there is no configuration.
 var ErrNotFound = errors.New("no wrangler.json, wrangler.jsonc or wrangler.toml")
 
-// Find returns the absolute path of the configuration of a directory, or of the nearest above it, or of the file itself. The error is
-// ErrNotFound or of the file system.
+// Find returns the absolute path of the configuration of a directory, or of the nearest above it, or of the file
+// itself. The error is ErrNotFound or of the file system.
 func Find(path string) (string, error) {
 	abs, err := filepath.Abs(path)
 	if err != nil {
@@ -86,8 +86,8 @@ func Find(path string) (string, error) {
 	return "", fmt.Errorf("find project: %w in %s or above it", ErrNotFound, path)
 }
 
-// Load reads a project. A fault of its files is an *Error with all that was found; other errors are of the file system, or
-// ErrNotFound.
+// Load reads a project. A fault of its files is an *Error with all that was found; other errors are of the file
+// system, or ErrNotFound.
 func Load(o Options) (*Project, error) {
 	file, err := Find(o.Path)
 	if err != nil {

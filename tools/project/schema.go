@@ -107,7 +107,8 @@ func (c *checker) value(s *schema, path string, v *value) {
 		}
 	case kindString:
 		if len(s.key.Values) > 0 && !slices.Contains(s.key.Values, v.text) {
-			c.fail(s.key.Path, v, "%q is %q; it is one of %s%s", path, v.text, quoted(s.key.Values), suggestion(v.text, s.key.Values))
+			c.fail(s.key.Path, v, "%q is %q; it is one of %s%s", path, v.text, quoted(s.key.Values), suggestion(v.text,
+				s.key.Values))
 		}
 	default:
 	}
@@ -176,7 +177,8 @@ func (c *checker) object(s *schema, path string, v *value) {
 			child = s.children["*"]
 		}
 		if child == nil {
-			c.report(SeverityError, s.key.Path, last.start, last.end, "unknown key %q%s", join(path, m.name), suggestion(m.name, s.names()))
+			c.report(SeverityError, s.key.Path, last.start, last.end, "unknown key %q%s", join(path, m.name),
+				suggestion(m.name, s.names()))
 			continue
 		}
 		c.member(child, join(path, m.name), last)
@@ -198,6 +200,9 @@ func (c *checker) member(s *schema, path string, m *member) {
 	case Supported:
 		c.value(s, path, m.value)
 	case Ignored:
+		if k.Path == "$schema" { // every file that create-cloudflare makes has it
+			return
+		}
 		c.report(SeverityNote, k.Path, m.start, m.end, "%q is ignored: %s", path, k.Note)
 	case Unavailable:
 		if c.kind(s, path, m.value) && !empty(m.value) {

@@ -11,13 +11,13 @@ import (
 	"github.com/tandem-do/tandem/runtime/bundle"
 )
 
-// secrets reads the values of development. Like wrangler: dev/dev-vars.ts. A .dev.vars.<environment> file, or else .dev.vars,
-// excludes the .env files, of which later ones come first. When the configuration says which secrets there are, only those and
-// what overrides a var are taken.
+// secrets reads the values of development. Like wrangler: dev/dev-vars.ts. A .dev.vars.<environment> file, or else
+// .dev.vars, excludes the .env files, of which later ones come first. When the configuration says which secrets there
+// are, only those and what overrides a var are taken.
 func (d *decoder) secrets(m *bundle.Manifest) {
 	required := strs(d.v.get("secrets"), "required")
 	for _, v := range required {
-		if _, isVar := varIndex(m, v.text); !isVar {
+		if !hasVar(m, v.text) {
 			d.use(v.text, "secrets.required", v.start, v.end)
 		} else {
 			d.fail("secrets.required[]", v, "%q is a var already", v.text)
@@ -33,7 +33,7 @@ func (d *decoder) secrets(m *bundle.Manifest) {
 	found := d.readSecrets(declared)
 	d.p.Secrets = map[string]string{}
 	for _, name := range slices.Sorted(maps.Keys(found)) {
-		_, isVar := varIndex(m, name)
+		isVar := hasVar(m, name)
 		switch {
 		case declared && !isVar && !slices.Contains(m.Secrets, name):
 			continue
@@ -56,9 +56,8 @@ func (d *decoder) secrets(m *bundle.Manifest) {
 	}
 }
 
-func varIndex(m *bundle.Manifest, name string) (int, bool) {
-	i := slices.IndexFunc(m.Vars, func(v bundle.Var) bool { return v.Name == name })
-	return i, i >= 0
+func hasVar(m *bundle.Manifest, name string) bool {
+	return slices.ContainsFunc(m.Vars, func(v bundle.Var) bool { return v.Name == name })
 }
 
 // readSecrets reads the files. It notes every file that would count.

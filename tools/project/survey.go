@@ -33,8 +33,9 @@ type SurveyedProject struct {
 	Errors []Diagnostic
 }
 
-// NewSurvey loads every configuration below a directory, such as a checkout of Cloudflare's workers-sdk. It reads files named wrangler*.json,
-// .jsonc or .toml outside node_modules. Placeholders of templates, such as <WORKER_NAME>, are filled first.
+// NewSurvey loads every configuration below a directory, such as a checkout of Cloudflare's workers-sdk. It reads
+// files named wrangler*.json, .jsonc or .toml outside node_modules. Placeholders of templates, such as <WORKER_NAME>,
+// are filled first.
 func NewSurvey(dir string) (*Survey, error) {
 	s := &Survey{Keys: map[string]int{}, Unavailable: map[string]int{}}
 	err := filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {

@@ -9,8 +9,8 @@ import (
 	"github.com/pelletier/go-toml/v2/unstable"
 )
 
-// parseTOML reads TOML. The library decodes the file first, so that everything it refuses is refused; the tree is then made
-// of its expressions, which have places.
+// parseTOML reads TOML. The library decodes the file first, so that everything it refuses is refused; the tree is
+// then made of its expressions, which have places.
 func parseTOML(d *document) *Diagnostic {
 	var whole map[string]any
 	if err := toml.Unmarshal(d.data, &whole); err != nil {
@@ -62,7 +62,8 @@ func (t tomlTree) key(e *unstable.Node) []keyPart {
 	return parts
 }
 
-// descend returns the object of a name in an object, which it makes when there is none. Of an array it is the last item.
+// descend returns the object of a name in an object, which it makes when there is none. Of an array it is the last
+// item.
 func descend(in *value, k keyPart) *value {
 	if at := in.get(k.name); at != nil {
 		if at.kind == kindArray && len(at.items) > 0 {

@@ -50,10 +50,10 @@ type WatchOptions struct {
 	Log *slog.Logger
 }
 
-// Watch builds a project and gives an Update, and again for each change of a file that matters: the configuration, .dev.vars and
-// .env files, what went into the script, and what the build command watches. A change that leads to the same bundle and the same secrets
-// gives none. It runs until ctx ends, calls update from its own goroutine, and returns nil then; other errors are that the
-// project was not found or that nothing can be watched.
+// Watch builds a project and gives an Update, and again for each change of a file that matters: the configuration,
+// .dev.vars and .env files, what went into the script, and what the build command watches. A change that leads to the
+// same bundle and the same secrets gives none. It runs until ctx ends, calls update from its own goroutine, and
+// returns nil then; other errors are that the project was not found or that nothing can be watched.
 func Watch(ctx context.Context, o WatchOptions, update func(Update)) error {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)

@@ -196,6 +196,12 @@ func TestBuild(t *testing.T) {
 			format: bundle.FormatServiceWorker,
 		},
 		{
+			name:   "a script that speaks of exports",
+			main:   "index.js",
+			files:  map[string]string{"index.js": "globalThis.x = `\nexport {\n  a as b\n};\nexport default require_x();\n`"},
+			format: bundle.FormatServiceWorker,
+		},
+		{
 			name:   "an entry of the CommonJS format",
 			main:   "index.js",
 			files:  map[string]string{"index.js": `exports.x = require("./b.js").y; if (exports.x !== 5) throw new Error(exports.x)`, "b.js": `exports.y = 5`},

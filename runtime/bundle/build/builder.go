@@ -91,7 +91,8 @@ func (b *Builder) Build(ctx context.Context) (*Result, error) {
 	}
 	warnings := append(b.seen.warnings(), messages(r.Warnings, api.WarningMessage)...)
 	if len(r.Errors) > 0 {
-		return nil, &Error{Messages: messages(b.seen.explain(r.Errors), api.ErrorMessage), Warnings: warnings, Inputs: b.seen.files()}
+		return nil, &Error{Messages: messages(b.seen.explain(r.Errors), api.ErrorMessage), Warnings: warnings,
+			Inputs: b.seen.files()}
 	}
 	return b.result(&r, warnings)
 }
@@ -115,7 +116,8 @@ func (b *Builder) result(r *api.BuildResult, warnings []Message) (*Result, error
 		return nil, err
 	}
 	if !slices.Equal(s.exports, meta.exports) && !s.commonJS {
-		return nil, fmt.Errorf("the bundler says that the entry exports %q, and the bundle exports %q", meta.exports, s.exports)
+		return nil, fmt.Errorf("the bundler says that the entry exports %q, and the bundle exports %q", meta.exports,
+			s.exports)
 	}
 	res.Code, res.Exports = []byte(s.code), s.exports
 	res.Format = bundle.FormatServiceWorker
@@ -131,8 +133,8 @@ func (b *Builder) result(r *api.BuildResult, warnings []Message) (*Result, error
 	return res, nil
 }
 
-// Bundle makes a bundle of the result. It sets the manifest's Format, Main and Exports; it fails with *Error when a class
-// that the configuration names is not exported.
+// Bundle makes a bundle of the result. It sets the manifest's Format, Main and Exports; it fails with *Error when a
+// class that the configuration names is not exported.
 func (r *Result) Bundle(m bundle.Manifest) (*bundle.Bundle, error) {
 	m.Format, m.Main, m.Exports = r.Format, r.main, r.Exports
 	if err := r.checkClasses(&m); err != nil {
@@ -156,7 +158,8 @@ func (r *Result) checkClasses(m *bundle.Manifest) error {
 	if len(missing) == 0 {
 		return nil
 	}
-	text := fmt.Sprintf("the configuration names Durable Object classes that %s does not export: %s", m.Main, strings.Join(missing, ", "))
+	text := fmt.Sprintf("the configuration names Durable Object classes that %s does not export: %s", m.Main,
+		strings.Join(missing, ", "))
 	if m.Format == bundle.FormatServiceWorker {
 		text += " (it exports nothing, so that it is a script of the Service Worker format)"
 	}

@@ -28,8 +28,8 @@ const commandGrace = 5 * time.Second
 // maxCommandLine bounds a line of output that is held until it is whole.
 const maxCommandLine = 64 << 10
 
-// Run runs the command with env and waits for its end. Its output goes to out, each line behind a prefix. The error is *Error
-// when it fails, or the context's.
+// Run runs the command with env and waits for its end. Its output goes to out, each line behind a prefix. The error
+// is *Error when it fails, or the context's.
 func (c *Command) Run(ctx context.Context, env []string, out io.Writer) error {
 	cmd := exec.CommandContext(ctx, "/bin/sh", "-c", c.Shell)
 	cmd.Dir, cmd.Env = c.Dir, env

@@ -11,7 +11,8 @@ import (
 // can't say so itself.
 const banner = `"use strict"; (async function ({ require }) {`
 
-// foundBanner does so where the script may import modules by a computed name: their list comes before the host's modules.
+// foundBanner does so where the script may import modules by a computed name: their list comes before the host's
+// modules.
 const foundBanner = `"use strict"; (async function ({ require: __tandem_host }) { const __tandem_found = Object.create(null), ` +
 	`require = (name) => (__tandem_found[name] ?? (() => __tandem_host(name)))();`
 

@@ -47,7 +47,8 @@ func (m Message) String() string {
 
 // Format returns the message with the lines of source that it is of, for a terminal.
 func (m Message) Format(color bool) string {
-	return strings.Join(api.FormatMessages([]api.Message{m.message}, api.FormatMessagesOptions{Kind: m.kind, Color: color}), "")
+	return strings.Join(api.FormatMessages([]api.Message{m.message}, api.FormatMessagesOptions{Kind: m.kind,
+		Color: color}), "")
 }
 
 // Error is a fault of the project.

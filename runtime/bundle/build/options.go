@@ -101,7 +101,8 @@ func HostModules() []string {
 	return names
 }
 
-// nodeSince is the date from which every Worker has the node: modules. Like workerd: compatibility-date.capnp, nodeJsCompat.
+// nodeSince is the date from which every Worker has the node: modules. Like workerd: compatibility-date.capnp,
+// nodeJsCompat.
 const nodeSince = "2026-08-04"
 
 // nodeCompat says which node: modules the script may import: all, or only async_hooks, or none.

@@ -126,16 +126,18 @@ func nodeBuiltins() []string {
 // found lets the script import what it names only at run time: a list of all additional modules goes into the script.
 func (b *Builder) found(p api.PluginBuild) {
 	p.InitialOptions.Inject = append(p.InitialOptions.Inject, namespaceFound+":modules")
-	p.OnResolve(api.OnResolveOptions{Filter: "^" + namespaceFound + ":modules$"}, func(api.OnResolveArgs) (api.OnResolveResult, error) {
-		return api.OnResolveResult{Path: "modules", Namespace: namespaceFound, SideEffects: api.SideEffectsTrue}, nil
-	})
+	p.OnResolve(api.OnResolveOptions{Filter: "^" + namespaceFound + ":modules$"},
+		func(api.OnResolveArgs) (api.OnResolveResult, error) {
+			return api.OnResolveResult{Path: "modules", Namespace: namespaceFound, SideEffects: api.SideEffectsTrue}, nil
+		})
 	p.OnLoad(api.OnLoadOptions{Filter: ".*", Namespace: namespaceFound}, func(api.OnLoadArgs) (api.OnLoadResult, error) {
 		files, dirs, err := findModules(&b.o)
 		if err != nil {
 			return api.OnLoadResult{}, err
 		}
 		code := foundSource(&b.o, files)
-		return api.OnLoadResult{Contents: &code, Loader: api.LoaderJS, ResolveDir: b.o.BaseDir, WatchFiles: files, WatchDirs: dirs}, nil
+		return api.OnLoadResult{Contents: &code, Loader: api.LoaderJS, ResolveDir: b.o.BaseDir, WatchFiles: files,
+			WatchDirs: dirs}, nil
 	})
 }
 

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/evanw/esbuild/pkg/api"
@@ -48,8 +49,9 @@ func matchers(project []Rule) (list []matcher, dropped []string) {
 		}
 		switch {
 		case by != nil && by.Fallthrough == nil:
-			dropped = append(dropped, fmt.Sprintf("the module rule for %s %q hides the one for %q; set its fallthrough to true to have both, "+
-				"or to false to say so", r.Type, by.Globs, r.Globs))
+			dropped = append(dropped,
+				fmt.Sprintf("the module rule for %s %q hides the one for %q; set its fallthrough to true to have both, "+
+					"or to false to say so", r.Type, by.Globs, r.Globs))
 		case by == nil && (r.Fallthrough == nil || !*r.Fallthrough):
 			closed[r.Type] = &r
 		}
@@ -100,7 +102,8 @@ func (b *Builder) resolveModule(p api.PluginBuild, m matcher, a api.OnResolveArg
 		return api.OnResolveResult{}, fmt.Errorf("%q is a WebAssembly module; tandem does not run WebAssembly", a.Path)
 	}
 	name, _, _ := strings.Cut(a.Path, "?")
-	r := p.Resolve(name, api.ResolveOptions{ResolveDir: a.ResolveDir, Importer: a.Importer, Kind: a.Kind, PluginData: ours{}})
+	r := p.Resolve(name, api.ResolveOptions{ResolveDir: a.ResolveDir, Importer: a.Importer, Kind: a.Kind,
+		PluginData: ours{}})
 	if len(r.Errors) > 0 {
 		return api.OnResolveResult{}, fmt.Errorf("could not resolve %q", a.Path)
 	}
@@ -148,25 +151,17 @@ func readBounded(path string) ([]byte, error) {
 func findModules(o *Options) (files, dirs []string, err error) {
 	list, _ := matchers(o.Rules)
 	err = filepath.WalkDir(o.BaseDir, func(path string, d fs.DirEntry, err error) error {
-		if err != nil {
+		switch {
+		case err != nil:
 			return err
-		}
-		if d.IsDir() {
-			if name := d.Name(); path != o.BaseDir && (name == "node_modules" || name == ".git" || name == ".wrangler" || name == ".tandem") {
-				return filepath.SkipDir
-			}
+		case d.IsDir() && path != o.BaseDir && IsToolDirectory(d.Name()):
+			return filepath.SkipDir
+		case d.IsDir():
 			dirs = append(dirs, path)
-			return nil
-		}
-		name := relative(o.BaseDir, path)
-		for _, m := range list {
-			if m.hidden || m.rule.Type == CompiledWasm || !m.pattern.MatchString(name) && !m.pattern.MatchString("./"+name) || path == o.Entry {
-				continue
-			}
+		case path != o.Entry && matchesAny(list, relative(o.BaseDir, path)):
 			if files = append(files, path); len(files) > maxFound {
 				return errTooMany
 			}
-			break
 		}
 		return nil
 	})
@@ -174,6 +169,21 @@ func findModules(o *Options) (files, dirs []string, err error) {
 		return nil, nil, fmt.Errorf("find additional modules: %w", err)
 	}
 	return files, dirs, nil
+}
+
+// matchesAny says whether a rule makes a module of a file.
+func matchesAny(list []matcher, name string) bool {
+	for _, m := range list {
+		if !m.hidden && m.rule.Type != CompiledWasm && (m.pattern.MatchString(name) || m.pattern.MatchString("./"+name)) {
+			return true
+		}
+	}
+	return false
+}
+
+// IsToolDirectory says whether a directory of this name holds what tools keep, and no source of a project's own.
+func IsToolDirectory(name string) bool {
+	return slices.Contains([]string{"node_modules", ".git", ".wrangler", ".tandem"}, name)
 }
 
 var errTooMany = errors.New("more than 2000 files match the rules")

@@ -2,7 +2,6 @@ package build
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -19,25 +18,25 @@ type script struct {
 // wrap closes the function that the banner opened: the list of exports that esbuild writes last becomes an object of
 // getters, so that a binding that changes is seen to. No line before it moves.
 //
-// It has one of three forms: a list, `export default require_x();` for an entry of the CommonJS format, or nothing.
+// The end has one of three forms: a list, `export default require_x();` for an entry of the CommonJS format, or
+// nothing. A string of the script may look like either, but not at the end.
 func wrap(esm string) (script, error) {
-	if at := strings.LastIndex(esm, "\nexport {\n"); at >= 0 {
-		list, rest, closed := strings.Cut(esm[at+len("\nexport {\n"):], "\n};\n")
-		if !closed || rest != "" {
-			return script{}, errors.New("the bundle does not end with its exports")
+	const list, single = "\nexport {\n", "\nexport default "
+	if at := strings.LastIndex(esm, list); at >= 0 {
+		items, rest, closed := strings.Cut(esm[at+len(list):], "\n};\n")
+		if closed && rest == "" {
+			names, getters, err := exportGetters(items)
+			if err != nil {
+				return script{}, err
+			}
+			return script{code: esm[:at] + "\nreturn {" + getters + "\n};\n})", exports: names}, nil
 		}
-		names, getters, err := exportGetters(list)
-		if err != nil {
-			return script{}, err
-		}
-		return script{code: esm[:at] + "\nreturn {" + getters + "\n};\n})", exports: names}, nil
 	}
-	if at := strings.LastIndex(esm, "\nexport default "); at >= 0 {
-		call := esm[at+len("\nexport default "):]
-		if strings.Count(call, "\n") != 1 || !strings.HasSuffix(call, "();\n") {
-			return script{}, errors.New("the bundle does not end with its export")
+	if at := strings.LastIndex(esm, single); at >= 0 {
+		call := esm[at+len(single):]
+		if strings.Count(call, "\n") == 1 && strings.HasSuffix(call, "();\n") {
+			return script{code: esm[:at] + "\n" + call + "return {};\n})", commonJS: true}, nil
 		}
-		return script{code: esm[:at] + "\n" + call + "return {};\n})", commonJS: true}, nil
 	}
 	return script{code: esm + "\nreturn {};\n})"}, nil
 }
