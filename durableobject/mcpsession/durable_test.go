@@ -61,7 +61,7 @@ func callAll(calls ...[2]string) func(*program) error {
 	}
 }
 
-// mustPause returns the id of a pause, resumed that the program went on to its end.
+// resumed checks that a program went on to its end.
 func resumed(t *testing.T, text string, r *mcp.CallToolResult, want ...string) {
 	t.Helper()
 	for _, w := range want {
@@ -88,16 +88,16 @@ func TestPauseSurvivesItsHost(t *testing.T) {
 			w.crash()
 		}},
 		{"drained", func(w *world) {
-			draining := make(chan struct{})
-			w.env.Draining = draining
-			close(draining)
+			close(w.draining)
 			synctest.Wait()
-			w.crash()
-			w.env.Draining = nil
+			w.stop()
+			w.drainable()
+			w.start()
 		}},
 	} {
 		t.Run(lose.name, func(t *testing.T) {
 			approvals(t, Options{}, func(t *testing.T, w *world, u *user) {
+				w.drainable()
 				w.sandbox.set("work", callAll([2]string{createPolicy, creating("a")}, [2]string{listPolicies, ""},
 					[2]string{createPolicy, creating("b")}, [2]string{listPolicies, "{}"}, [2]string{createPolicy, creating("c")}))
 				text, _ := execute(t, u.connect(t, nil), "work")

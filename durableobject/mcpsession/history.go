@@ -184,13 +184,18 @@ func (h *history) settle(e *entry, result *resultRecord) bool {
 	return h.stored
 }
 
-// again prepares for another run of the program, and reports whether there can be one. before is how many calls it had
-// made.
-func (h *history) again() (before int, ok bool) {
+// again prepares for another run of the program.
+func (h *history) again() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.led, h.made = len(h.entries), 0
-	return h.led, h.stored && !h.full
+}
+
+// replayable reports whether the program can be run again, here or elsewhere.
+func (h *history) replayable() bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.stored && !h.full
 }
 
 // kept reports whether the program can be run again if it is stored now.

@@ -40,8 +40,8 @@ import (
 // that knows this host alone, a sandbox that runs Go functions, and a caller that reaches it over gRPC as a worker
 // does.
 type world struct {
-	t       testing.TB
-	env     *environment
+	t   testing.TB
+	env *environment
 	// disk is what fs is on.
 	disk    *vfs.MemFS
 	fs      vfs.FS
@@ -56,6 +56,8 @@ type world struct {
 	caller *binding.Router
 	cancel context.CancelFunc
 	served chan error
+	// draining tells the application that the host drains, if drainable was called.
+	draining chan struct{}
 }
 
 // newWorld returns a world that ends with the test.
@@ -138,6 +140,12 @@ func (w *world) stop() {
 	if err := w.store.Close(); err != nil {
 		w.t.Errorf("store: %v", err)
 	}
+}
+
+// drainable makes draining, for a host that is not used yet.
+func (w *world) drainable() {
+	w.draining = make(chan struct{})
+	w.env.Draining = w.draining
 }
 
 // crash loses the host and starts another one on the same store.
