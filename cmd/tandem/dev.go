@@ -37,6 +37,7 @@ server and trace store, each a process of its own, on loopback only. Ctrl-C drai
 	addDevFlags(fs, &o)
 	timeouts.add(cmd)
 	addTestClockFlag(fs, &o.TestClock)
+	addAllowPrivateFlag(fs, &o.AllowPrivateSources)
 	addRatioFlag(fs, &o.TraceRatio)
 	fs.Var(levelValue{&o.LogLevel}, "log-level", "debug, info, warn or error")
 	fs.BoolVar(&show, "print-config", false, "print the outcome of flags and environment, and exit")

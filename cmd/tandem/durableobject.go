@@ -10,7 +10,7 @@ import (
 
 	"github.com/tandem-do/tandem/durableobject/host"
 	"github.com/tandem-do/tandem/durableobject/mcpsession"
-	"github.com/tandem-do/tandem/proto/props"
+	"github.com/tandem-do/tandem/durableobject/mcpsession/sources"
 	sandboxpb "github.com/tandem-do/tandem/proto/sandbox/v1"
 	"github.com/tandem-do/tandem/proto/sidecar"
 )
@@ -22,7 +22,7 @@ const mcpWorker = "mcp"
 type hostFlags struct {
 	listen, address, dir, router, sandbox string
 	timeouts                              durations
-	limits                                props.UsageLimits
+	sources                               sourceFlags
 	testClock                             bool
 }
 
@@ -30,7 +30,14 @@ type hostFlags struct {
 func newHost(sys system) *cobra.Command {
 	var f hostFlags
 	p := &process{sys: sys, traced: true, gogc: true, required: []string{"state-dir", "router", "sandbox"}}
-	p.serve = func(ctx context.Context, log *slog.Logger) error { return f.serve(ctx, p.flags.reflection, log) }
+	p.serve = func(ctx context.Context, log *slog.Logger) (err error) {
+		open, err := f.sources.open(f.dir, sys.lookup, log)
+		if err != nil {
+			return err
+		}
+		defer open.close()
+		return f.serve(ctx, open.options, p.flags.reflection, log)
+	}
 	cmd := &cobra.Command{
 		Use:   "durableobject",
 		Short: "Run an object host: live Durable Objects, their storage and alarms",
@@ -44,14 +51,14 @@ func newHost(sys system) *cobra.Command {
 	fs.StringVar(&f.router, "router", "", "gRPC target of the router")
 	fs.StringVar(&f.sandbox, "sandbox", "", "gRPC target of the sandbox")
 	f.timeouts.add(cmd)
-	addLimitFlags(fs, &f.limits)
+	f.sources.add(fs)
 	addTestClockFlag(fs, &f.testClock)
 	p.addReflectionFlag(fs)
 	return p.command(cmd)
 }
 
 // serve runs the host with the MCP application's classes.
-func (f *hostFlags) serve(ctx context.Context, reflection bool, log *slog.Logger) (err error) {
+func (f *hostFlags) serve(ctx context.Context, upstream sources.Options, reflection bool, log *slog.Logger) (err error) {
 	l, err := sidecar.Listen(f.listen)
 	if err != nil {
 		return err
@@ -75,7 +82,7 @@ func (f *hostFlags) serve(ctx context.Context, reflection bool, log *slog.Logger
 		Classes: mcpsession.Classes(mcpsession.Options{
 			Sandbox:        sandboxpb.NewSandboxServiceClient(sandbox),
 			SessionTimeout: f.timeouts.session, PausedTimeout: f.timeouts.paused,
-			ApprovalWindow: f.timeouts.approval, Limits: f.limits, Draining: ctx.Done(), Log: log,
+			ApprovalWindow: f.timeouts.approval, Sources: upstream, Draining: ctx.Done(), Log: log,
 		}),
 		TestClock: f.testClock, Reflection: reflection, Log: log,
 	})

@@ -137,6 +137,9 @@ func (s *stack) host() process {
 	if s.options.TestClock {
 		p.args = append(p.args, "--test-clock")
 	}
+	if s.options.AllowPrivateSources {
+		p.args = append(p.args, "--allow-private-sources")
+	}
 	return p
 }
 
