@@ -39,6 +39,7 @@ type processFlags struct {
 	ratio       float64
 	lifeline    int
 	reflection  bool
+	profiles    string
 	printConfig bool
 }
 
@@ -77,7 +78,9 @@ func (p *process) command(cmd *cobra.Command) *cobra.Command {
 		hide(fs, "otlp-endpoint", "trace-ratio")
 	}
 	fs.IntVar(&p.flags.lifeline, "lifeline", -1, "descriptor of a pipe; drain when its other end is closed")
-	hide(fs, "lifeline")
+	fs.StringVar(&p.flags.profiles, "profile-dir", "", "directory for a unix socket of net/http/pprof; none by default")
+	fromEnv(fs, "profile-dir", "TANDEM_PROFILE_DIR")
+	hide(fs, "lifeline", "profile-dir")
 	fs.BoolVar(&p.flags.printConfig, "print-config", false, "print the outcome of flags and environment, and exit")
 	return cmd
 }
@@ -137,6 +140,11 @@ func (p *process) run(name string, fs *pflag.FlagSet) error {
 		}
 		defer stop()
 	}
+	stopProfiles, err := serveProfiles(p.flags.profiles, name)
+	if err != nil {
+		return err
+	}
+	defer stopProfiles()
 	return p.traceAndServe(ctx, name, log)
 }
 
