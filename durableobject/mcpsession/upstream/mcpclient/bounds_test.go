@@ -20,7 +20,7 @@ func TestTooLarge(t *testing.T) {
 	for name, flood := range map[string]func(http.ResponseWriter, *http.Request, json.RawMessage){
 		"JSON": func(w http.ResponseWriter, _ *http.Request, id json.RawMessage) {
 			w.Header().Set("Content-Type", "application/json")
-			fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"result":{"content":[{"type":"text","text":"%s"}]}}`, id, huge)
+			fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"result":{"content":[],"ignored":"%s"}}`, id, huge)
 		},
 		"event": func(w http.ResponseWriter, _ *http.Request, id json.RawMessage) {
 			w.Header().Set("Content-Type", "text/event-stream")
