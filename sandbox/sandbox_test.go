@@ -10,11 +10,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 	"google.golang.org/grpc/test/bufconn"
+	"google.golang.org/protobuf/testing/protocmp"
 	"google.golang.org/protobuf/types/known/durationpb"
 
 	sandboxpb "github.com/tandem-do/tandem/proto/sandbox/v1"
@@ -295,5 +297,75 @@ func BenchmarkExecute(b *testing.B) {
 		if d, err := p.execute(b.Context(), nil, request(&sandboxpb.Start{Code: "return 1"})); err != nil || d.Error != "" {
 			b.Fatal(d, err)
 		}
+	}
+}
+
+// TestReplay holds that a program can be run to where it was by what its calls have told, without waiting, and with the
+// same clock and randomness.
+func TestReplay(t *testing.T) {
+	t.Parallel()
+	p := startSandbox(t)
+	start := &sandboxpb.Start{
+		Seed: []byte(strings.Repeat("s", seedBytes)), StartedUnixMs: 1_700_000_000_000,
+		Code: `await new Promise((r) => setTimeout(r, 1000)); const b = tools.b()
+			await tools.a({now: Date.now(), random: Math.random(), id: crypto.randomUUID()}); await b
+			return tools.c({now: Date.now(), random: Math.random()})`,
+	}
+	run := func() (calls []*sandboxpb.ToolCall, done *sandboxpb.Done) {
+		done, err := p.execute(t.Context(), func(c *sandboxpb.ToolCall) []*sandboxpb.ExecuteRequest {
+			calls = append(calls, c)
+			answer := value(c.CallId, "1")
+			answer.GetToolResult().UnixMs = 1_700_000_100_000
+			return []*sandboxpb.ExecuteRequest{answer}
+		}, request(start))
+		if err != nil || done.GetError() != "" {
+			t.Fatalf("got %v, %v", done, err)
+		}
+		return calls, done
+	}
+	before, _ := run()
+	start.Replay = &sandboxpb.Replay{}
+	for _, c := range before {
+		start.Replay.Taken, start.Replay.Timers = append(start.Replay.Taken, c.Taken...), c.Timers
+	}
+	at := time.Now()
+	again, _ := run()
+	if diff := cmp.Diff(before, again, protocmp.Transform()); diff != "" || len(before) != 3 || start.Replay.Timers != 1 {
+		t.Errorf("calls (-before +again):\n%s", diff)
+	}
+	if !strings.Contains(string(again[2].ArgumentsJson), `"now":17000001`) {
+		t.Errorf("the clock has not caught up: %s", again[2].ArgumentsJson)
+	}
+	if took := time.Since(at); took > 900*time.Millisecond {
+		t.Errorf("the replay took %v", took)
+	}
+}
+
+// TestTimersWaitWhilePaused holds that a stopped clock stops a program's timers.
+func TestTimersWaitWhilePaused(t *testing.T) {
+	t.Parallel()
+	p := startSandbox(t)
+	stream, err := p.client.Execute(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	code := `return Promise.race([tools.ask(), new Promise((r) => setTimeout(r, 500, "timer"))])`
+	for _, r := range []*sandboxpb.ExecuteRequest{request(&sandboxpb.Start{Code: code}), clock(true)} {
+		if err := stream.Send(r); err != nil {
+			t.Fatal(err)
+		}
+	}
+	m, err := stream.Recv()
+	if err != nil || m.GetToolCall() == nil {
+		t.Fatalf("got %v, %v", m, err)
+	}
+	<-time.NewTimer(700 * time.Millisecond).C
+	for _, r := range []*sandboxpb.ExecuteRequest{value(m.GetToolCall().CallId, `"answer"`), clock(false)} {
+		if err := stream.Send(r); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if m, err = stream.Recv(); err != nil || string(m.GetDone().GetResultJson()) != `"answer"` {
+		t.Errorf("got %v, %v", m, err)
 	}
 }
