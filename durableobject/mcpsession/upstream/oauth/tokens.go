@@ -7,6 +7,7 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -167,6 +168,7 @@ func (c Credentials) with(token *oauth2.Token) Credentials {
 	if scope, ok := token.Extra("scope").(string); ok && scope != "" {
 		c.Scopes = strings.Fields(scope)
 	}
+	c.Scopes = slices.Sorted(slices.Values(c.Scopes))
 	return c
 }
 
