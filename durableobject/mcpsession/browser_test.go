@@ -234,3 +234,19 @@ func TestExecutionName(t *testing.T) {
 		}
 	}
 }
+
+// The page approves a call whose host was lost meanwhile, and whoever asks then gets the result.
+func TestPageApprovesAfterCrash(t *testing.T) {
+	onPage(t, Options{}, func(t *testing.T, w *world, u *user) {
+		text, _ := execute(t, u.connect(t, nil), "once")
+		id := pausedID(t, text)
+		w.crash()
+		if view := look(t, u, id); view.Status != props.PausePending || view.Client != "test 1" {
+			t.Fatalf("the page is told %+v", view)
+		}
+		answer(t, u, id, actionAccept)
+		if r := <-wait(t, u.connect(t, nil), id); r.IsError || field(t, r, "status") != "completed" {
+			t.Errorf("resume got %s", encode(r))
+		}
+	})
+}

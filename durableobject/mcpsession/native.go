@@ -46,7 +46,7 @@ func (c *caller) ask(ctx context.Context, session *mcp.ServerSession, p *pause) 
 func approvalForm(p *pause) *mcp.ElicitParams {
 	return &mcp.ElicitParams{
 		Mode:    "form",
-		Message: fmt.Sprintf("Allow this call?\n\n%s\n%s", p.Tool, preview(valueText(argumentsOrEmpty(p.Arguments)))),
+		Message: fmt.Sprintf("Allow this call?\n\n%s\n%s", p.Tool, valuePreview(argumentsOrEmpty(p.Arguments))),
 		RequestedSchema: map[string]any{
 			"type": "object", "properties": map[string]any{},
 		},

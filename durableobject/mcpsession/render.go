@@ -34,7 +34,7 @@ func renderOutcome(o *outcome) *mcp.CallToolResult {
 		text = "Error: " + preview(o.Error)
 		structured["status"], structured["error"] = statusError, o.Error
 	} else {
-		text = preview(resultText(o))
+		text = resultText(o)
 		structured["status"], structured["result"] = statusCompleted, resultJSON(o)
 	}
 	if len(o.Logs) > 0 {
@@ -44,7 +44,7 @@ func renderOutcome(o *outcome) *mcp.CallToolResult {
 		Content: []mcp.Content{&mcp.TextContent{Text: text}}, StructuredContent: structured, IsError: o.Error != "",
 	}
 	for _, e := range o.Emitted {
-		result.Content = append(result.Content, &mcp.TextContent{Text: preview(valueText(e))})
+		result.Content = append(result.Content, &mcp.TextContent{Text: valuePreview(e)})
 	}
 	return result
 }
@@ -57,25 +57,12 @@ func resultJSON(o *outcome) json.RawMessage {
 	return o.Result
 }
 
-// resultText returns the returned value as text: a string as it is, nothing as "(no result)", all else as JSON.
+// resultText returns the returned value as text, cut if it is too long: a string as it is, nothing as "(no result)", all else as JSON.
 func resultText(o *outcome) string {
 	if value := bytes.TrimSpace(o.Result); len(value) == 0 || string(value) == "null" {
 		return "(no result)"
 	}
-	return valueText(o.Result)
-}
-
-// valueText returns a JSON value as text: a string as it is, all else indented by two spaces.
-func valueText(value []byte) string {
-	var s string
-	if json.Unmarshal(value, &s) == nil && bytes.HasPrefix(bytes.TrimSpace(value), []byte(`"`)) {
-		return s
-	}
-	var b bytes.Buffer
-	if err := json.Indent(&b, value, "", "  "); err != nil {
-		return string(value)
-	}
-	return b.String()
+	return valuePreview(o.Result)
 }
 
 // preview cuts a text that is too long and says so.
@@ -92,7 +79,7 @@ func preview(text string) string {
 		_, n := utf8.DecodeRuneInString(text[end:])
 		end += n
 	}
-	return fmt.Sprintf("%s\n… (cut after %d of %d characters)", text[:end], maxPreview, total)
+	return cutNote(text[:end], total)
 }
 
 // renderPause says what the program waits for and how to answer. id is the execution that the client asked for: the
@@ -108,7 +95,7 @@ func renderPause(id string, p *pause, now time.Time) *mcp.CallToolResult {
 	if p.Pattern != "" {
 		fmt.Fprintf(&b, "Policy: %s\n", p.Pattern)
 	}
-	fmt.Fprintf(&b, "Arguments: %s\n", preview(valueText(argumentsOrEmpty(p.Arguments))))
+	fmt.Fprintf(&b, "Arguments: %s\n", valuePreview(argumentsOrEmpty(p.Arguments)))
 	fmt.Fprintf(&b, "executionId: %s\n", p.ID)
 	structured := map[string]any{
 		"status": statusWaiting, "executionId": p.ID, "deadline": p.Deadline.Format(time.RFC3339Nano),
