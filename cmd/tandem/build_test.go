@@ -54,7 +54,7 @@ func TestCheckFaults(t *testing.T) {
 		{"configuration", `{"main": "index.ts", "kv_namespace": []}`, goodScript, "    1 │ {\"main\": \"index.ts\", \"kv_namespace\": []}\n      │                      ^~~~~~~~~~~~~~", exitProject},
 		{"script", goodConfiguration, "export default {", "index.ts:1:16:\n      1 │ export default {", exitProject},
 		{"class", `{"main": "index.ts", "compatibility_date": "2026-04-01", "migrations": [{"tag": "1", "new_classes": ["Room"]}]}`, goodScript,
-			"the configuration names Durable Object classes that index.ts does not export: Room", exitProject},
+			`the configuration names the Durable Object class "Room", which index.ts does not export`, exitProject},
 		{"command", `{"main": "index.ts", "compatibility_date": "2026-04-01", "build": {"command": "echo said; exit 3"}}`, goodScript,
 			`the custom build "echo said; exit 3" failed: exit status 3`, exitProject},
 	} {

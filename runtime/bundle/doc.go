@@ -1,7 +1,7 @@
 // Package bundle is what a Worker is once it is built: one script that the engine runs as it is, its source map, and
 // a Manifest of everything that a process has to know of the Worker's configuration.
 //
-//	project (tools/project) ──► build (runtime/bundle/build) ──► Bundle ──Encode──► file ──Open──► worker, durableobject
+//	project (tools/project) ──► build (runtime/bundle/build) ──► Bundle ──Write──► file ──Open──► worker, durableobject
 //
 // A bundle is content-addressed: its Hash covers the code, the source map and the manifest, so that two processes
 // that name one hash run the same thing. It holds no secrets: the manifest has only the names of those that the

@@ -128,7 +128,7 @@ func (d *decoder) vars(m *bundle.Manifest) {
 		return
 	}
 	for _, one := range v.members {
-		if v.member(one.name).value != one.value || one.value.kind == kindNull || one.value.kind == kindDate {
+		if v.member(one.name).value != one.value || one.value.kind == kindDate {
 			continue
 		}
 		d.use(one.name, "vars", one.start, one.end)

@@ -54,6 +54,12 @@ func New(o Options) (*Builder, error) {
 	if o.BaseDir == "" {
 		o.BaseDir = filepath.Dir(o.Entry)
 	}
+	// esbuild names files by their real paths.
+	for _, path := range []*string{&o.Dir, &o.Entry, &o.BaseDir} {
+		if real, err := filepath.EvalSymlinks(*path); err == nil {
+			*path = real
+		}
+	}
 	b := &Builder{o: o, seen: &seen{}}
 	c, contextErr := api.Context(b.buildOptions())
 	if contextErr != nil {
@@ -134,10 +140,10 @@ func (b *Builder) result(r *api.BuildResult, warnings []Message) (*Result, error
 }
 
 // Bundle makes a bundle of the result. It sets the manifest's Format, Main and Exports; it fails with *Error when a
-// class that the configuration names is not exported.
+// class or an entrypoint of the Worker's own that the configuration names is not exported.
 func (r *Result) Bundle(m bundle.Manifest) (*bundle.Bundle, error) {
 	m.Format, m.Main, m.Exports = r.Format, r.main, r.Exports
-	if err := r.checkClasses(&m); err != nil {
+	if err := r.checkExports(&m); err != nil {
 		return nil, err
 	}
 	b, err := bundle.New(&m, r.Code, r.SourceMap)
@@ -147,23 +153,32 @@ func (r *Result) Bundle(m bundle.Manifest) (*bundle.Bundle, error) {
 	return b, nil
 }
 
-// checkClasses checks that the entry exports the object classes that bindings and migrations name.
-func (r *Result) checkClasses(m *bundle.Manifest) error {
-	var missing []string
+// checkExports checks that the entry exports what the configuration names. What an entry of the CommonJS format exports
+// is not known, but it has no classes.
+func (r *Result) checkExports(m *bundle.Manifest) error {
+	var list []Message
+	missing := func(name, what string) {
+		if slices.Contains(r.Exports, name) {
+			return
+		}
+		text := fmt.Sprintf("the configuration names the %s %q, which %s does not export", what, name, m.Main)
+		if r.Format == bundle.FormatServiceWorker {
+			text += ": it exports nothing, so that it is a script of the Service Worker format"
+		}
+		list = append(list, plain(text))
+	}
 	for _, c := range m.Classes {
-		if !slices.Contains(r.Exports, c.Name) && !slices.Contains(missing, c.Name) {
-			missing = append(missing, c.Name)
+		missing(c.Name, "Durable Object class")
+	}
+	for _, s := range m.Services {
+		if s.Worker == m.Name && s.Entrypoint != "" {
+			missing(s.Entrypoint, "entrypoint")
 		}
 	}
-	if len(missing) == 0 {
+	if len(list) == 0 {
 		return nil
 	}
-	text := fmt.Sprintf("the configuration names Durable Object classes that %s does not export: %s", m.Main,
-		strings.Join(missing, ", "))
-	if m.Format == bundle.FormatServiceWorker {
-		text += " (it exports nothing, so that it is a script of the Service Worker format)"
-	}
-	return &Error{Messages: []Message{plain(text)}, Inputs: r.Inputs}
+	return &Error{Messages: list, Inputs: r.Inputs}
 }
 
 // relative returns a path with slashes as the project sees it.

@@ -2,7 +2,6 @@
 // all, bundled by esbuild as wrangler would, and lowered to what the engine can run.
 //
 //	Options ──New──► Builder ──Build──► Result ──Bundle──► bundle.Bundle
-//	                    └─────Watch──► one Outcome per change
 //
 // What the host provides (cloudflare:workers, node:buffer and so on) stays a require at run time. A module of that
 // kind that the host does not have fails the build and names who imports it, except where the import may fail: in a

@@ -29,15 +29,17 @@ func (b *Builder) buildOptions() api.BuildOptions {
 		Bundle:        true,
 		Metafile:      true,
 		Write:         false,
-		Format:        api.FormatESModule,
-		Platform:      api.PlatformBrowser,
-		Conditions:    []string{"workerd", "worker", "browser"},
-		Target:        api.ESNext,
-		Supported:     unsupported(),
-		Charset:       api.CharsetUTF8, // the engine's parser panics on "\u{10FFFF}"
-		LegalComments: api.LegalCommentsNone,
-		Banner:        map[string]string{"js": head},
-		Sourcemap:     api.SourceMapExternal,
+		// Nothing is written, and an input may have the name.
+		AllowOverwrite: true,
+		Format:         api.FormatESModule,
+		Platform:       api.PlatformBrowser,
+		Conditions:     []string{"workerd", "worker", "browser"},
+		Target:         api.ESNext,
+		Supported:      unsupported(),
+		Charset:        api.CharsetUTF8, // the engine's parser panics on "\u{10FFFF}"
+		LegalComments:  api.LegalCommentsNone,
+		Banner:         map[string]string{"js": head},
+		Sourcemap:      api.SourceMapExternal,
 		// Traces need places, not text.
 		SourcesContent: api.SourcesContentExclude,
 		Define:         o.defines(),

@@ -85,7 +85,8 @@ func (b *Builder) host(p api.PluginBuild) {
 		case node && !all && (name != "node:async_hooks" || !hooks):
 			b.seen.refuse(a.Path, needsFlag(name))
 		case !provided[name]:
-			b.seen.refuse(a.Path, name+" is not supported; there are "+listed(maps.Keys(provided), name))
+			b.seen.refuse(a.Path, fmt.Sprintf("%s is not supported; there are %s; an alias can put a module of yours in its place",
+				name, listed(maps.Keys(provided), name)))
 		default:
 			return api.OnResolveResult{Path: name, Namespace: namespaceHost}, nil
 		}
