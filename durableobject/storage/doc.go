@@ -35,7 +35,8 @@
 // # What it does not do
 //
 // It holds no gate, knows no event and starts no alarm: the actor and package alarm do, through Hooks, Flush and
-// DueAlarms. It does not look into values. It does not cache: Pebble's block cache and bloom filters serve reads.
+// DueAlarms. It does not look into values. What it remembers beside Pebble's block cache are the few values
+// that each live object used last, within a limit for all of them.
 //
 // # Keys
 //

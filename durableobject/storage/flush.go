@@ -48,6 +48,7 @@ func (o *Object) Close() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.top, o.inAlarm = nil, false
+	o.recall.clear()
 	if o.err == nil {
 		o.err = ErrClosed
 	}
@@ -119,10 +120,27 @@ func (o *Object) commitLocked(l *layer) *Commit {
 		return nil
 	}
 	c := s.applyLocked(b, l.confirmed)
+	if !s.readOnly {
+		o.recallLocked(l)
+	}
 	if due != nil {
 		s.notify(*due)
 	}
 	return c
+}
+
+// recallLocked remembers what a layer has written.
+func (o *Object) recallLocked(l *layer) {
+	if l.cleared {
+		o.recall.clear()
+	}
+	for key, w := range l.writes {
+		if w.uncached {
+			o.recall.forget(key)
+		} else {
+			o.recall.set(key, w)
+		}
+	}
 }
 
 // fill writes a layer into a batch. It returns the alarm that the layer sets, if any.

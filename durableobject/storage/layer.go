@@ -26,6 +26,8 @@ type layer struct {
 type write struct {
 	value   []byte
 	deleted bool
+	// uncached is PutOptions.NoCache.
+	uncached bool
 }
 
 // alarmWrite is a change of the alarm.

@@ -25,6 +25,8 @@ type Object struct {
 	prefix []byte
 	// top is the innermost layer of pending writes; nil when nothing was written since the last flush.
 	top *layer
+	// recall is what is remembered of the disk.
+	recall recall
 	// last is the newest commit.
 	last *Commit
 	// name is from SetName. nameStored says that it is on disk.
@@ -42,7 +44,7 @@ type GetOptions struct {
 	// AllowConcurrency lets other events in while the read is under way. It changes nothing here, since reads do not
 	// wait. Like workerd with SQLite.
 	AllowConcurrency bool
-	// NoCache keeps what is read out of the cache. It changes nothing here.
+	// NoCache keeps what is read from being remembered.
 	NoCache bool
 }
 
@@ -52,7 +54,7 @@ type PutOptions struct {
 	AllowConcurrency bool
 	// AllowUnconfirmed lets what leaves the object not wait for this write.
 	AllowUnconfirmed bool
-	// NoCache keeps what is written out of the cache. It changes nothing here.
+	// NoCache keeps what is written from being remembered.
 	NoCache bool
 }
 
@@ -82,6 +84,7 @@ type Entry struct {
 // makes every operation fail.
 func (s *Store) Object(namespace string, id objectid.ID, hooks Hooks) *Object {
 	o := &Object{store: s, namespace: namespace, id: id, hooks: hooks, prefix: objectPrefix(namespace, id)}
+	o.recall.used, o.recall.most = &s.recalled, s.mostRecalled
 	if !validNamespace(namespace) {
 		o.err = fmt.Errorf("storage of object %s: namespace %q is empty, too long or has a NUL", id, namespace)
 	}
@@ -97,7 +100,7 @@ func (o *Object) Namespace() string { return o.namespace }
 // Get returns the value of a key, and whether there is one. The caller must not change it.
 func (o *Object) Get(ctx context.Context, key string, opts GetOptions) (value []byte, ok bool, err error) {
 	end := o.observe(ctx, "get")
-	value, ok, err = o.get(ctx, key)
+	value, ok, err = o.get(ctx, key, opts)
 	end.with(err)
 	return value, ok, err
 }
@@ -105,7 +108,7 @@ func (o *Object) Get(ctx context.Context, key string, opts GetOptions) (value []
 // GetMany returns the entries of those keys that exist, sorted by key.
 func (o *Object) GetMany(ctx context.Context, keys []string, opts GetOptions) ([]Entry, error) {
 	end := o.observe(ctx, "get")
-	entries, err := o.getMany(ctx, keys)
+	entries, err := o.getMany(ctx, keys, opts)
 	end.with(err)
 	return entries, err
 }

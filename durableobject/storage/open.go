@@ -44,8 +44,11 @@ func Open(o Options) (*Store, error) {
 	if o.CacheBytes == 0 {
 		o.CacheBytes = defaultCacheBytes
 	}
-	if o.CacheBytes < 0 {
-		return nil, fmt.Errorf("open store %s: cache of %d bytes", o.Dir, o.CacheBytes)
+	if o.RecallBytes == 0 {
+		o.RecallBytes = defaultRecallBytes
+	}
+	if o.CacheBytes < 0 || o.RecallBytes < 0 {
+		return nil, fmt.Errorf("open store %s: caches of %d and %d bytes", o.Dir, o.CacheBytes, o.RecallBytes)
 	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
@@ -115,7 +118,7 @@ func openLocked(o Options, files vfs.FS, lock *pebble.Lock, hostID string) (*Sto
 	}
 	s := &Store{
 		db: db, dir: o.Dir, log: o.Log, limits: o.Limits, hostID: hostID, clock: o.Clock,
-		broken: make(chan struct{}), commits: make(chan *Commit, 4096),
+		mostRecalled: o.RecallBytes, broken: make(chan struct{}), commits: make(chan *Commit, 4096),
 	}
 	if hostID == "" {
 		s.hostID, err = finishMaking(files, o.Dir)

@@ -217,7 +217,7 @@ func TestOpenRefusesBadOptions(t *testing.T) {
 		want string
 	}{
 		{"no directory", Options{}, "no directory"},
-		{"cache", Options{Dir: "/s", CacheBytes: -1}, "cache of -1 bytes"},
+		{"cache", Options{Dir: "/s", CacheBytes: -1}, "caches of -1 and"},
 		{"key limit", Options{Dir: "/s", Limits: Limits{KeyBytes: 70000}}, "KeyBytes is 70000, want 1 to 65535"},
 		{"all faults at once", Options{Dir: "/s", Limits: Limits{KeyBytes: -1, GetKeys: -1}}, "GetKeys is -1"},
 	}

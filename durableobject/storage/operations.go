@@ -10,7 +10,7 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 )
 
-func (o *Object) get(ctx context.Context, key string) (value []byte, ok bool, err error) {
+func (o *Object) get(ctx context.Context, key string, opts GetOptions) (value []byte, ok bool, err error) {
 	if err := o.store.limits.checkKey(key); err != nil {
 		return nil, false, err
 	}
@@ -18,10 +18,10 @@ func (o *Object) get(ctx context.Context, key string) (value []byte, ok bool, er
 		return nil, false, err
 	}
 	defer o.mu.Unlock()
-	return o.readLocked(key)
+	return o.readLocked(key, opts)
 }
 
-func (o *Object) getMany(ctx context.Context, keys []string) (entries []Entry, err error) {
+func (o *Object) getMany(ctx context.Context, keys []string, opts GetOptions) (entries []Entry, err error) {
 	if most := o.store.limits.GetKeys; most > 0 && len(keys) > most {
 		return nil, rangeError("Maximum number of key value pairs is %d. %d pairs were provided.", most, len(keys))
 	}
@@ -35,7 +35,7 @@ func (o *Object) getMany(ctx context.Context, keys []string) (entries []Entry, e
 	sorted := slices.Clone(keys)
 	slices.Sort(sorted)
 	for _, key := range slices.Compact(sorted) {
-		value, ok, err := o.readLocked(key)
+		value, ok, err := o.readLocked(key, opts)
 		if err != nil {
 			return nil, err
 		}
@@ -66,7 +66,7 @@ func (o *Object) put(ctx context.Context, entries []Entry, opts PutOptions) erro
 	}
 	top := o.topLocked()
 	for i := range entries {
-		top.set(entries[i].Key, write{value: bytes.Clone(entries[i].Value)})
+		top.set(entries[i].Key, write{value: bytes.Clone(entries[i].Value), uncached: opts.NoCache})
 	}
 	top.confirmed = top.confirmed || !opts.AllowUnconfirmed
 	return nil
@@ -138,19 +138,28 @@ func (o *Object) sync(ctx context.Context) error {
 }
 
 // readLocked returns what a read sees: pending writes, then the disk.
-func (o *Object) readLocked(key string) ([]byte, bool, error) {
+func (o *Object) readLocked(key string, opts GetOptions) ([]byte, bool, error) {
 	if w, known := o.top.get(key); known {
+		return w.value, !w.deleted, nil
+	}
+	if w, known := o.recall.get(key); known {
 		return w.value, !w.deleted, nil
 	}
 	value, ok, err := o.store.get(o.key(kindValue, key))
 	if err != nil {
 		return nil, false, fmt.Errorf("get: %w", err)
 	}
+	if !opts.NoCache {
+		o.recall.set(key, write{value: value, deleted: !ok})
+	}
 	return value, ok, nil
 }
 
 func (o *Object) existsLocked(key string) (bool, error) {
 	if w, known := o.top.get(key); known {
+		return !w.deleted, nil
+	}
+	if w, known := o.recall.get(key); known {
 		return !w.deleted, nil
 	}
 	ok, err := o.store.has(o.key(kindValue, key))

@@ -21,6 +21,8 @@ type Options struct {
 	Log *slog.Logger
 	// CacheBytes is the size of the block cache; 0 means 64 MiB.
 	CacheBytes int64
+	// RecallBytes bounds the keys and values that live objects remember, all together; 0 means 32 MiB.
+	RecallBytes int64
 	// Limits bound what objects may ask for.
 	Limits Limits
 	// Clock is the time by which the objects live; its zero value is real time.
@@ -28,7 +30,8 @@ type Options struct {
 }
 
 const (
-	defaultCacheBytes = 64 << 20
+	defaultCacheBytes  = 64 << 20
+	defaultRecallBytes = 32 << 20
 	// maxKeyBytes and maxValueBytes are the greatest limits that a store can have.
 	maxKeyBytes   = 65535
 	maxValueBytes = 64 << 20

@@ -29,6 +29,10 @@ type Store struct {
 	// epochMu serializes SetEpoch. Lock order: epochMu, mu.
 	epochMu sync.Mutex
 
+	// recalled counts the bytes that objects remember, of mostRecalled.
+	recalled     atomic.Int64
+	mostRecalled int64
+
 	onAlarm atomic.Pointer[func(DueAlarm)]
 	// alarmMu guards the read, change and write of an object's alarm, by a hash of its ID: the object's own flush
 	// and package alarm both change it.
