@@ -115,7 +115,8 @@ func (p *Project) load(o *Options, data []byte) error {
 	dec.all()
 	slices.Sort(p.Files)
 	slices.SortStableFunc(c.list, func(a, b Diagnostic) int {
-		return cmp.Or(cmp.Compare(a.File, b.File), a.Line-b.Line, a.Column-b.Column, int(a.Severity-b.Severity))
+		return cmp.Or(cmp.Compare(a.File, b.File), a.Line-b.Line, a.Column-b.Column, int(a.Severity-b.Severity),
+			cmp.Compare(a.Message, b.Message))
 	})
 	slices.Sort(c.keys)
 	p.Keys = slices.Compact(c.keys)
