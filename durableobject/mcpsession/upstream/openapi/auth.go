@@ -141,10 +141,11 @@ func newRedactor(a Auth) *redactor {
 		return &redactor{}
 	}
 	quoted, _ := json.Marshal(a.Secret) // a string always marshals
+	inJSON := strings.Trim(string(quoted), `"`)
 	seen, pairs := map[string]bool{}, []string(nil)
 	for _, form := range []string{
 		base64.StdEncoding.EncodeToString([]byte(a.User + ":" + a.Secret)),
-		strings.Trim(string(quoted), `"`), url.QueryEscape(a.Secret), url.PathEscape(a.Secret), a.Secret,
+		strings.ReplaceAll(inJSON, "/", `\/`), inJSON, url.QueryEscape(a.Secret), url.PathEscape(a.Secret), a.Secret,
 	} {
 		if !seen[form] {
 			seen[form] = true

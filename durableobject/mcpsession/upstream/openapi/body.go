@@ -183,11 +183,19 @@ func (b *body) field(name string, value any) ([]string, error) {
 	if !p.json {
 		return p.query(value)
 	}
-	encoded, err := json.Marshal(value)
-	if err != nil {
-		return nil, fmt.Errorf("write as JSON: %w", err)
+	encoded, err := compact(value)
+	return []string{escape(name) + "=" + escape(encoded)}, err
+}
+
+// compact writes a value as JSON text.
+func compact(value any) (string, error) {
+	var b strings.Builder
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(value); err != nil {
+		return "", fmt.Errorf("write as JSON: %w", err)
 	}
-	return []string{escape(name) + "=" + escape(string(encoded))}, nil
+	return strings.TrimSuffix(b.String(), "\n"), nil
 }
 
 // decode reads JSON with its numbers as they are written.

@@ -205,6 +205,9 @@ func describe(s site) string {
 			parts = append(parts, part)
 		}
 	}
+	if len(parts) == 0 {
+		return call
+	}
 	return cut(strings.Join(parts, "\n\n"), upstream.MaxDescriptionBytes-len(call)-2) + "\n\n" + call
 }
 

@@ -58,8 +58,12 @@ func (t *translator) assert(in, out map[string]any) {
 			out[keyword] = s
 		}
 	}
-	if s := text(in["pattern"]); s != "" && t.pattern(s) {
-		out["pattern"] = s
+	if s := text(in["pattern"]); s != "" {
+		if t.pattern(s) {
+			out["pattern"] = s
+		} else {
+			t.dropped = true
+		}
 	}
 	for _, keyword := range []string{"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"} {
 		n, ok := in[keyword].(json.Number)
@@ -67,6 +71,20 @@ func (t *translator) assert(in, out map[string]any) {
 			out[keyword] = n
 		}
 	}
+	t.assertCounts(in, out)
+	t.assertValues(in, out)
+	kinds := kindsOf(in["type"])
+	switch {
+	case len(kinds) == 1:
+		out["type"] = kinds[0]
+	case len(kinds) > 1:
+		out["type"] = kinds
+	case in["type"] != nil:
+		t.dropped = true
+	}
+}
+
+func (t *translator) assertCounts(in, out map[string]any) {
 	for _, keyword := range []string{
 		"minLength", "maxLength", "minItems", "maxItems", "minProperties", "maxProperties", "minContains", "maxContains",
 	} {
@@ -77,16 +95,22 @@ func (t *translator) assert(in, out map[string]any) {
 	if flag(in["uniqueItems"]) {
 		out["uniqueItems"] = true
 	}
-	if value, ok := in["const"]; ok && t.fits(value, maxLiteralBytes) {
-		out["const"] = value
+}
+
+func (t *translator) assertValues(in, out map[string]any) {
+	if value, ok := in["const"]; ok {
+		if t.fits(value, maxLiteralBytes) {
+			out["const"] = value
+		} else {
+			t.dropped = true
+		}
 	}
-	if enum := list(in["enum"]); len(enum) > 0 && t.fits(enum, maxEnumBytes) {
-		out["enum"] = enum
-	}
-	if kinds := kindsOf(in["type"]); len(kinds) == 1 {
-		out["type"] = kinds[0]
-	} else if len(kinds) > 1 {
-		out["type"] = kinds
+	if enum := list(in["enum"]); len(enum) > 0 {
+		if t.fits(enum, maxEnumBytes) {
+			out["enum"] = enum
+		} else {
+			t.dropped = true
+		}
 	}
 }
 
@@ -116,6 +140,9 @@ func (t *translator) apply(in, out map[string]any) error {
 		"items", "additionalProperties", "not", "if", "then", "else", "contains", "propertyNames", "unevaluatedItems",
 		"unevaluatedProperties",
 	} {
+		if t.lenient && depends(keyword, in) {
+			continue
+		}
 		switch in[keyword].(type) {
 		case map[string]any, bool:
 			schema, err := t.schema(in[keyword])
@@ -138,7 +165,7 @@ func (t *translator) apply(in, out map[string]any) error {
 			}
 		}
 		if len(schemas) > 0 {
-			out[keyword] = schemas
+			t.combine(keyword, schemas, out)
 		}
 	}
 	for _, keyword := range []string{"properties", "patternProperties", "dependentSchemas"} {
@@ -149,6 +176,28 @@ func (t *translator) apply(in, out map[string]any) error {
 	return nil
 }
 
+// depends says whether a keyword of a schema refuses what a schema within or beside it does not refuse or name.
+func depends(keyword string, in map[string]any) bool {
+	switch keyword {
+	case "not", "if", "then", "else", "unevaluatedProperties", "unevaluatedItems":
+		return true
+	case "additionalProperties":
+		return in["patternProperties"] != nil
+	}
+	return false
+}
+
+// combine puts alternatives in place, exclusive ones only where they are as exact as the document's.
+func (t *translator) combine(keyword string, schemas []any, out map[string]any) {
+	if keyword != "oneOf" || !t.lenient {
+		out[keyword] = schemas
+		return
+	}
+	alternatives := map[string]any{"anyOf": schemas}
+	all, _ := out["allOf"].([]any)
+	out["allOf"] = append(all, alternatives)
+}
+
 // applyNamed translates schemas by name.
 func (t *translator) applyNamed(keyword string, in, out map[string]any) error {
 	named := object(in[keyword])
@@ -157,7 +206,11 @@ func (t *translator) applyNamed(keyword string, in, out map[string]any) error {
 	}
 	schemas := map[string]any{}
 	for _, name := range slices.Sorted(maps.Keys(named)) {
-		if keyword == "properties" && t.hidden(named[name]) || keyword == "patternProperties" && !t.pattern(name) {
+		if keyword == "properties" && t.hidden(named[name]) {
+			continue
+		}
+		if keyword == "patternProperties" && !t.pattern(name) {
+			t.dropped = true
 			continue
 		}
 		schema, err := t.schema(named[name])

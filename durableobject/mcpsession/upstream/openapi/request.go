@@ -128,11 +128,9 @@ func (p *parts) add(parameter parameter, argument json.RawMessage) error {
 		return err
 	}
 	if parameter.json {
-		compact, err := json.Marshal(value)
-		if err != nil {
-			return fmt.Errorf("write as JSON: %w", err)
+		if value, err = compact(value); err != nil {
+			return err
 		}
-		value = string(compact)
 	}
 	switch parameter.in {
 	case inPath:

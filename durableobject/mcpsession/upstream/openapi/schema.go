@@ -48,6 +48,9 @@ type translator struct {
 	// left is how many more bytes may be made, roughly; below 0 nothing more is translated. It bounds the work, since a small
 	// document can stand for a large schema.
 	left int
+	// dropped says that a schema accepts more than the document's; lenient that it may, so nothing depends on what a schema
+	// within does not accept: not and if are left out, and oneOf is anyOf.
+	dropped, lenient bool
 	// names has the name below $defs of each reference; taken has the names; queue has the references to translate.
 	names map[string]string
 	taken map[string]bool
@@ -61,11 +64,14 @@ func newTranslator(doc *document, hide direction) *translator {
 // build makes the schema whose root compose makes, in as much detail as fits, and checks that it compiles.
 func (t *translator) build(compose func(*translator) (map[string]any, error)) (json.RawMessage, error) {
 	for t.detail = detailAll; t.detail <= detailCut; t.detail++ {
-		t.left = upstream.MaxSchemaBytes
-		t.names, t.taken, t.queue = map[string]string{}, map[string]bool{}, nil
+		t.lenient = t.lenient || t.detail == detailCut
 		schema, err := t.assemble(compose)
 		if errors.Is(err, errTooLarge) {
 			continue
+		}
+		if err == nil && t.dropped && !t.lenient {
+			t.lenient = true
+			schema, err = t.assemble(compose)
 		}
 		if err != nil {
 			return nil, err
@@ -76,6 +82,8 @@ func (t *translator) build(compose func(*translator) (map[string]any, error)) (j
 }
 
 func (t *translator) assemble(compose func(*translator) (map[string]any, error)) (json.RawMessage, error) {
+	t.left, t.dropped = upstream.MaxSchemaBytes, false
+	t.names, t.taken, t.queue = map[string]string{}, map[string]bool{}, nil
 	root, err := compose(t)
 	if err != nil {
 		return nil, err
