@@ -12,7 +12,7 @@ import (
 // previewOf is what a preview must be, made the plain way.
 func previewOf(value []byte) string {
 	var b bytes.Buffer
-	if err := json.Indent(&b, bytes.TrimSpace(value), "", "  "); err != nil {
+	if err := json.Indent(&b, bytes.Trim(value, " \t\r\n"), "", "  "); err != nil {
 		return preview(string(value))
 	}
 	return preview(b.String())
