@@ -78,8 +78,8 @@ func TestListBounds(t *testing.T) {
 	s := serve(t, nil, false)
 	s.mcp.AddTool(&mcp.Tool{
 		Name: "a", Description: strings.Repeat("ä", upstream.MaxDescriptionBytes), InputSchema: big, OutputSchema: big,
-	}, mcp.ToolHandler(says("")))
-	s.mcp.AddTool(&mcp.Tool{Name: "b", Title: "titled", InputSchema: json.RawMessage(anyObject)}, mcp.ToolHandler(says("")))
+	}, says(""))
+	s.mcp.AddTool(&mcp.Tool{Name: "b", Title: "titled", InputSchema: json.RawMessage(anyObject)}, says(""))
 	c := dial(t, Options{URL: s.url})
 	tools, err := c.Tools(t.Context())
 	if err != nil || len(tools) != 2 {

@@ -26,7 +26,8 @@ func Unauthorized(status int, challenge string) *upstream.Error {
 	case status == http.StatusForbidden:
 		e = upstream.Errorf(upstream.CodeUnauthorized, "the source forbids this to its credentials (status 403)")
 	default:
-		e = upstream.Errorf(upstream.CodeUnauthorized, "the source refused its credentials; renew them or sign in again")
+		e = upstream.Errorf(upstream.CodeUnauthorized,
+			"the source wants credentials, or others than it has; renew them or sign in again")
 	}
 	if challenge != "" && len(challenge) <= maxChallengeBytes {
 		if data, err := json.Marshal(map[string]string{"challenge": challenge}); err == nil {

@@ -76,7 +76,6 @@ func newClient(ctx context.Context, o Options, endpoint *url.URL) *client {
 	hc.Transport = meter
 	c.http = &hc
 	options := &mcp.ClientOptions{
-		Logger: o.Logger,
 		// Neither roots nor sampling nor elicitation: nobody is there to answer.
 		Capabilities:   &mcp.ClientCapabilities{},
 		MultiRoundTrip: &mcp.MultiRoundTripOptions{Disabled: true},

@@ -60,7 +60,8 @@ func (x *exchange) answered(status int, mediaType string, lost bool) {
 	defer x.mu.Unlock()
 	x.status, x.mediaType, x.lost = status, mediaType, lost
 	switch status {
-	case http.StatusBadRequest, http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound:
+	case http.StatusBadRequest, http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound,
+		http.StatusRequestEntityTooLarge, http.StatusTooManyRequests, http.StatusServiceUnavailable:
 		x.accepted = false
 	default: // it may have acted on the request, even where it tells of an error
 	}

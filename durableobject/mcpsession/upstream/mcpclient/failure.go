@@ -42,7 +42,8 @@ func (c *client) failure(ctx context.Context, op operation, x *exchange, err err
 	case seen.status == http.StatusTooManyRequests:
 		return upstream.Errorf(upstream.CodeUnavailable, "%s: the source asks for fewer requests (status 429)", op.name)
 	case seen.status >= http.StatusInternalServerError:
-		return upstream.Errorf(upstream.CodeUnavailable, "%s: the source answered with status %d", op.name, seen.status)
+		return upstream.Errorf(upstream.CodeUnavailable, "%s: the source answered with status %d%s",
+			op.name, seen.status, op.doubt(seen))
 	case seen.lost:
 		return upstream.Errorf(upstream.CodeUnavailable, "%s: the source has lost the session", op.name)
 	case seen.answeredJSON() && errors.As(err, &wire):

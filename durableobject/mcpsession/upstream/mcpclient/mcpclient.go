@@ -34,7 +34,7 @@ type Options struct {
 	ToolsChanged func()
 	// Version is this client's version, for the handshake; default "0".
 	Version string
-	// Logger is told what the SDK ignores in a server's answers; nil means none.
+	// Logger is told, at debug level, what goes wrong and changes nothing; nil means none.
 	Logger *slog.Logger
 }
 

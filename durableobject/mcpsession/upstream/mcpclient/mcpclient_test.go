@@ -406,3 +406,69 @@ func TestNotMCP(t *testing.T) {
 		})
 	}
 }
+
+// Whatever a call is answered with, it is that call's error, and others go on in the same session.
+func TestRefusedCalls(t *testing.T) {
+	t.Parallel()
+	var status, initialized atomic.Int64
+	var body, mediaType atomic.Value
+	s := serve(t, nil, false)
+	s.before = func(w http.ResponseWriter, r *http.Request) bool {
+		id, method, sent := peek(r)
+		if method == "initialize" {
+			initialized.Add(1)
+		}
+		if method != "tools/call" || !strings.Contains(sent, `"odd"`) {
+			return false
+		}
+		w.Header().Set("Content-Type", mediaType.Load().(string))
+		w.WriteHeader(int(status.Load()))
+		fmt.Fprint(w, strings.ReplaceAll(body.Load().(string), "ID", string(id)))
+		return true
+	}
+	s.add("work", says("done"))
+	c := dial(t, Options{URL: s.url})
+	for _, tt := range []struct {
+		status          int64
+		mediaType, body string
+		code, want      string
+		doubt           bool
+	}{
+		{400, "application/json", `{"jsonrpc":"2.0","id":ID,"error":{"code":-32602,"message":"bad a","data":{"b":1}}}`,
+			upstream.CodeFailed, "bad a", false},
+		{200, "application/json", `{"jsonrpc":"2.0","id":ID,"error":{"code":-32000,"message":"bad c"}}`,
+			upstream.CodeFailed, "bad c", false},
+		{400, "application/json", `{"detail":"secret"}`, upstream.CodeFailed, "400", false},
+		{404, "text/html", "secret", upstream.CodeUnavailable, "lost the session", false},
+		{413, "text/plain", "secret", upstream.CodeFailed, "413", false},
+		{403, "text/plain", "secret", upstream.CodeUnauthorized, "403", false},
+		{401, "application/json", `{"error":"secret"}`, upstream.CodeUnauthorized, "credentials", false},
+		{429, "text/plain", "secret", upstream.CodeUnavailable, "429", false},
+		{500, "text/html", "secret", upstream.CodeUnavailable, "500", true},
+		{503, "text/html", "secret", upstream.CodeUnavailable, "503", false},
+		{504, "application/json", `{"message":"secret"}`, upstream.CodeUnavailable, "504", true},
+	} {
+		status.Store(tt.status)
+		body.Store(tt.body)
+		mediaType.Store(tt.mediaType)
+		_, err := c.Call(soon(t), "odd", nil)
+		e := wantError(t, err, tt.code)
+		if !strings.Contains(e.Message, tt.want) || strings.Contains(e.Message, "secret") ||
+			strings.Contains(e.Message, "may or may not have run") != tt.doubt {
+			t.Errorf("%d %s: got %q", tt.status, tt.body, e.Message)
+		}
+		if tt.want == "bad a" && string(e.Details) != `{"b":1}` {
+			t.Errorf("got details %s", e.Details)
+		}
+		if tt.status == 404 { // it was asked for a new session, and lost that too
+			continue
+		}
+		before := initialized.Load()
+		if got, err := c.Call(soon(t), "work", nil); err != nil || string(got) != `"done"` {
+			t.Fatalf("after %d: got %s (%v)", tt.status, got, err)
+		}
+		if tt.status != 413 && initialized.Load() != before { // the one after the lost session
+			t.Errorf("%d %s: the session was given up", tt.status, tt.body)
+		}
+	}
+}

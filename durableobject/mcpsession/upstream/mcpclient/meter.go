@@ -2,6 +2,7 @@ package mcpclient
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"io"
 	"mime"
@@ -83,7 +84,7 @@ func (m *meter) answer(req *http.Request, resp *http.Response, x *exchange) (*ht
 		resp.Body, resp.ContentLength = http.NoBody, 0
 		return resp, nil
 	case resp.StatusCode >= 400:
-		return m.refusal(req, resp, mediaType)
+		return m.refusal(req, resp, x)
 	case mediaType == "application/json":
 		return whole(resp, x)
 	default:
@@ -93,12 +94,22 @@ func (m *meter) answer(req *http.Request, resp *http.Response, x *exchange) (*ht
 }
 
 // refusal handles the status codes of errors.
-func (m *meter) refusal(req *http.Request, resp *http.Response, mediaType string) (*http.Response, error) {
+func (m *meter) refusal(req *http.Request, resp *http.Response, x *exchange) (*http.Response, error) {
 	unauthorized := resp.StatusCode == http.StatusUnauthorized || resp.StatusCode == http.StatusForbidden
-	if req.Method != http.MethodPost || unauthorized && m.oauth || mediaType == "application/json" && !unauthorized {
+	if req.Method != http.MethodPost || unauthorized && m.oauth {
 		return bounded(resp), nil
 	}
-	_ = resp.Body.Close()
+	defer resp.Body.Close()
+	if x.outcome().mediaType == "application/json" && !unauthorized {
+		data, err := io.ReadAll(io.LimitReader(resp.Body, maxErrorBytes))
+		var message struct{ Error json.RawMessage }
+		if err == nil && json.Unmarshal(data, &message) == nil && message.Error != nil {
+			resp.Body = io.NopCloser(bytes.NewReader(data))
+			return resp, nil
+		}
+	}
+	// The SDK would take it for the end of the session.
+	x.answered(resp.StatusCode, "", false)
 	return nil, fmt.Errorf("status %d", resp.StatusCode)
 }
 

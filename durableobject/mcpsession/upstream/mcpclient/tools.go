@@ -1,6 +1,7 @@
 package mcpclient
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"strings"
@@ -14,7 +15,7 @@ import (
 const (
 	// maxPages is how many pages a listing may have.
 	maxPages = 200
-	// maxNameBytes bounds the name of a tool; tools with longer ones are left out.
+	// maxNameBytes bounds the name of a tool; tools with longer ones are left out, and those with the name of another.
 	maxNameBytes = 256
 )
 
@@ -23,7 +24,7 @@ const anyObject = `{"type":"object"}`
 
 // list asks for all pages of a session's tools.
 func list(ctx context.Context, s *mcp.ClientSession) ([]upstream.Tool, error) {
-	tools := []upstream.Tool{}
+	tools, seen := []upstream.Tool{}, map[string]bool{}
 	params := &mcp.ListToolsParams{}
 	for range maxPages {
 		page, err := s.ListTools(ctx, params)
@@ -31,9 +32,10 @@ func list(ctx context.Context, s *mcp.ClientSession) ([]upstream.Tool, error) {
 			return nil, err
 		}
 		for _, t := range page.Tools {
-			if t.Name == "" || len(t.Name) > maxNameBytes {
+			if t.Name == "" || len(t.Name) > maxNameBytes || seen[t.Name] {
 				continue
 			}
+			seen[t.Name] = true
 			tools = append(tools, tool(t))
 		}
 		if len(tools) > upstream.MaxTools {
@@ -82,7 +84,7 @@ func schema(from any) json.RawMessage {
 
 // isObject tells whether data is a JSON object.
 func isObject(data json.RawMessage) bool {
-	return strings.HasPrefix(strings.TrimLeft(string(data), " \t\r\n"), "{") && json.Valid(data)
+	return bytes.HasPrefix(bytes.TrimLeft(data, " \t\r\n"), []byte("{")) && json.Valid(data)
 }
 
 // clip cuts s to n bytes, between characters, and says so.
