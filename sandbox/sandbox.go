@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"time"
 
 	sandboxpb "github.com/tandem-do/tandem/proto/sandbox/v1"
 	"github.com/tandem-do/tandem/proto/sidecar"
@@ -22,6 +23,8 @@ type Options struct {
 	Processes int
 	// Waiting is how many programs may wait for a process, at most half of them for one organization. Default 1024.
 	Waiting int
+	// Linger is how long a process stays that is not needed. Default 30 s.
+	Linger time.Duration
 	// RequireProtections has Serve fail where the machine does not allow all protections.
 	RequireProtections bool
 	// Reflection serves gRPC reflection, for development.
@@ -38,7 +41,8 @@ func Serve(ctx context.Context, o Options) error {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
 	p, err := pool.New(pool.Options{
-		Command: o.Command, Processes: o.Processes, Waiting: o.Waiting, RequireProtections: o.RequireProtections, Log: o.Log,
+		Command: o.Command, Processes: o.Processes, Waiting: o.Waiting, Linger: o.Linger,
+		RequireProtections: o.RequireProtections, Log: o.Log,
 	})
 	if err != nil {
 		_ = o.Listener.Close()

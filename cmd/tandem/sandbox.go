@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -19,7 +20,7 @@ const programCommand = "sandbox-program"
 // newSandbox returns `tandem sandbox`.
 func newSandbox(sys system) *cobra.Command {
 	var listen string
-	processes, waiting, require := 0, 1024, false
+	processes, waiting, linger, require := 0, 1024, 30*time.Second, false
 	p := &process{sys: sys, traced: true}
 	p.serve = func(ctx context.Context, log *slog.Logger) error {
 		executable, err := os.Executable()
@@ -32,7 +33,7 @@ func newSandbox(sys system) *cobra.Command {
 		}
 		return sandbox.Serve(ctx, sandbox.Options{
 			Listener: l, Command: []string{executable, programCommand},
-			Processes: processes, Waiting: waiting, RequireProtections: require,
+			Processes: processes, Waiting: waiting, Linger: linger, RequireProtections: require,
 			Reflection: p.flags.reflection, Log: log,
 		})
 	}
@@ -47,6 +48,8 @@ func newSandbox(sys system) *cobra.Command {
 	fromEnv(fs, "processes", "TANDEM_SANDBOX_PROCESSES")
 	fs.Var(intValue{&waiting, 1, 1 << 20}, "waiting", "programs that wait for a process; half for one organization")
 	fromEnv(fs, "waiting", "TANDEM_SANDBOX_WAITING")
+	fs.Var(durationValue{&linger, time.Second, time.Hour}, "linger", "how long a process stays that is not needed")
+	fromEnv(fs, "linger", "TANDEM_SANDBOX_LINGER_MS")
 	fs.BoolVar(&require, "require-protections", false, "do not start where the machine refuses a protection")
 	fromEnv(fs, "require-protections", "TANDEM_SANDBOX_REQUIRE_PROTECTIONS")
 	p.addReflectionFlag(fs)

@@ -23,6 +23,10 @@ type settings struct {
 	alone bool
 	// profiles is a directory for sockets of net/http/pprof.
 	profiles string
+	// rate is how many executions begin in a second, processes how many programs run at once.
+	rate, processes int
+	// programs is the file of hostile programs.
+	programs string
 }
 
 func main() {
@@ -47,6 +51,9 @@ func command() *cobra.Command {
 	root.PersistentFlags().StringVar(&s.only, "only", "", "objects: only workloads with this in their name, such as @256")
 	root.PersistentFlags().BoolVar(&s.alone, "alone", false, "objects: leave workerd out")
 	root.PersistentFlags().StringVar(&s.profiles, "profiles", "", "objects: directory for sockets of net/http/pprof")
+	root.PersistentFlags().IntVar(&s.rate, "rate", 500, "execute: executions that begin in a second")
+	root.PersistentFlags().IntVar(&s.processes, "processes", 32, "soak, hostile: programs at once")
+	root.PersistentFlags().StringVar(&s.programs, "programs", "sandbox/pool/testdata/hostile.txt", "hostile: the programs")
 	root.PersistentPreRunE = func(*cobra.Command, []string) error {
 		if s.clients < 1 || s.clients > 1024 || s.rounds < 1 || s.rounds > 20 || s.sessions < 1 {
 			return fmt.Errorf("--clients 1..1024, --rounds 1..20, --sessions from 1")
@@ -56,6 +63,12 @@ func command() *cobra.Command {
 	for _, c := range []*cobra.Command{
 		{Use: "mcp", Short: "The MCP endpoint beside a bare go-sdk server",
 			RunE: func(c *cobra.Command, _ []string) error { return benchMCP(c.Context(), s) }},
+		{Use: "execute", Short: "Executions at a rate, the first of a session, tool calls, and idle processes",
+			RunE: func(c *cobra.Command, _ []string) error { return benchExecute(c.Context(), s) }},
+		{Use: "hostile", Short: "What an attack by hostile programs does to others",
+			RunE: func(c *cobra.Command, _ []string) error { return benchHostile(c.Context(), s) }},
+		{Use: "soak", Short: "Sessions of several organizations that execute without pause: fairness and leaks",
+			RunE: func(c *cobra.Command, _ []string) error { return benchSoak(c.Context(), s) }},
 		{Use: "sessions", Short: "Memory of idle sessions, and waking each",
 			RunE: func(c *cobra.Command, _ []string) error { return benchSessions(c.Context(), s) }},
 		{Use: "objects", Short: "Durable Objects in Go beside workerd",

@@ -1,0 +1,128 @@
+package soak
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"maps"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Counts are what the processes of a stack hold.
+type Counts struct {
+	// Goroutines and Descriptors are by the process's name.
+	Goroutines, Descriptors map[string]int
+	// Programs is how many processes the sandbox has for programs.
+	Programs int
+}
+
+// Count counts what processes hold. profiles is their TANDEM_PROFILE_DIR.
+func Count(ctx context.Context, pids map[string]int, profiles string) (Counts, error) {
+	c := Counts{Goroutines: map[string]int{}, Descriptors: map[string]int{}}
+	for name, pid := range pids {
+		entries, err := os.ReadDir(fmt.Sprintf("/proc/%d/fd", pid))
+		if err != nil {
+			return c, fmt.Errorf("descriptors of %s: %w", name, err)
+		}
+		c.Descriptors[name] = len(entries)
+		sockets, err := filepath.Glob(filepath.Join(profiles, fmt.Sprintf("*-%d.sock", pid)))
+		if err != nil || len(sockets) != 1 {
+			return c, fmt.Errorf("profile sockets of %s: %d, %w", name, len(sockets), err)
+		}
+		if c.Goroutines[name], err = goroutines(ctx, sockets[0]); err != nil {
+			return c, fmt.Errorf("goroutines of %s: %w", name, err)
+		}
+	}
+	c.Programs = len(Children(pids["sandbox"]))
+	return c, nil
+}
+
+// goroutines asks a process how many it has.
+func goroutines(ctx context.Context, socket string) (int, error) {
+	client := http.Client{Timeout: 10 * time.Second, Transport: &http.Transport{
+		DisableKeepAlives: true,
+		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+			return (&net.Dialer{}).DialContext(ctx, "unix", socket)
+		},
+	}}
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://profile/debug/pprof/goroutine?debug=1", nil)
+	if err != nil {
+		return 0, err
+	}
+	resp, err := client.Do(r)
+	if err != nil {
+		return 0, err
+	}
+	defer resp.Body.Close()
+	line, err := bufio.NewReader(resp.Body).ReadString('\n')
+	if err != nil {
+		return 0, err
+	}
+	return strconv.Atoi(strings.TrimPrefix(strings.TrimSpace(line), "goroutine profile: total "))
+}
+
+// Children returns the processes that a process has started and that have not ended.
+func Children(pid int) []int {
+	files, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", pid)) // the pattern is good
+	var all []int
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			continue // the thread has ended
+		}
+		for _, field := range strings.Fields(string(text)) {
+			if child, err := strconv.Atoi(field); err == nil {
+				all = append(all, child)
+			}
+		}
+	}
+	return all
+}
+
+// slack is by how much a count may be larger afterwards: connections and timers come and go.
+const slack = 12
+
+// Leaked says what there is more of than before.
+func (c Counts) Leaked(before Counts) []string {
+	var leaks []string
+	for _, name := range slices.Sorted(maps.Keys(c.Goroutines)) {
+		if n, was := c.Goroutines[name], before.Goroutines[name]; n > was+slack {
+			leaks = append(leaks, fmt.Sprintf("%s has %d goroutines, had %d", name, n, was))
+		}
+		if n, was := c.Descriptors[name], before.Descriptors[name]; n > was+slack {
+			leaks = append(leaks, fmt.Sprintf("%s has %d descriptors, had %d", name, n, was))
+		}
+	}
+	if c.Programs > before.Programs+1 {
+		leaks = append(leaks, fmt.Sprintf("the sandbox has %d processes for programs, had %d", c.Programs, before.Programs))
+	}
+	return leaks
+}
+
+// Settle counts until nothing is leaked, for at most a while, and returns the last counts.
+func Settle(ctx context.Context, before Counts, limit time.Duration, count func() (Counts, error)) (Counts, error) {
+	deadline := time.NewTimer(limit)
+	defer deadline.Stop()
+	look := time.NewTicker(time.Second)
+	defer look.Stop()
+	for {
+		c, err := count()
+		if err != nil || len(c.Leaked(before)) == 0 {
+			return c, err
+		}
+		select {
+		case <-look.C:
+		case <-deadline.C:
+			return c, nil
+		case <-ctx.Done():
+			return c, ctx.Err()
+		}
+	}
+}
