@@ -285,7 +285,14 @@
         return it instanceof Iterator ? it : steps(it);
       },
     });
-    define(iteratorPrototype, { constructor: Iterator, [Symbol.toStringTag]: "Iterator" });
+    // The language has these two as accessors, for the sake of old programs.
+    const weird = (name, value) => Object.defineProperty(iteratorPrototype, name, {
+      get() { return value; },
+      set(v) { Object.defineProperty(this, name, { value: v, writable: true, enumerable: true, configurable: true }); },
+      configurable: true,
+    });
+    weird("constructor", Iterator);
+    weird(Symbol.toStringTag, "Iterator");
     replace("Iterator", Iterator);
   }
 

@@ -42,7 +42,7 @@ func (r *Realm) getRandomValues(call goja.FunctionCall) goja.Value {
 	if !ok {
 		r.throwType("Failed to execute 'getRandomValues' on 'Crypto': parameter 1 is not of type 'ArrayBufferView'.")
 	}
-	if !integerArrays[r.typedArrayName(o)] {
+	if !integerArrays[r.tagOf(o)] {
 		r.throwDOM("TypeMismatchError", "ArrayBufferView argument to getRandomValues() must be an integer-typed view.")
 	}
 	if len(b) > maxRandomBytes {
@@ -56,17 +56,6 @@ func (r *Realm) getRandomValues(call goja.FunctionCall) goja.Value {
 var integerArrays = map[string]bool{
 	"Int8Array": true, "Uint8Array": true, "Uint8ClampedArray": true, "Int16Array": true, "Uint16Array": true,
 	"Int32Array": true, "Uint32Array": true, "BigInt64Array": true, "BigUint64Array": true,
-}
-
-// typedArrayName is that of a typed array's kind, or empty.
-func (r *Realm) typedArrayName(o *goja.Object) string {
-	if o == nil {
-		return ""
-	}
-	if tag, ok := o.GetSymbol(goja.SymToStringTag).(goja.String); ok {
-		return tag.String()
-	}
-	return ""
 }
 
 func (r *Realm) randomUUID(goja.FunctionCall) goja.Value {

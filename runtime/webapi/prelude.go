@@ -54,6 +54,8 @@ type prelude struct {
 	host     *goja.Object
 	use      *goja.Object
 	loaded   map[string]*goja.Object
+	// prototypes are those of the classes that were made.
+	prototypes map[*goja.Object]bool
 	// operations are functions of groups that Go calls.
 	operations map[string]goja.Callable
 }
@@ -65,6 +67,7 @@ func (r *Realm) installPrelude() error {
 	}
 	p := &r.prelude
 	p.programs, p.loaded, p.operations = programs, map[string]*goja.Object{}, map[string]goja.Callable{}
+	p.prototypes = map[*goja.Object]bool{}
 	p.host = r.rt.NewObject()
 	p.use = r.isolate.Function("use", 1, func(call goja.FunctionCall) goja.Value {
 		return r.group(call.Argument(0).String())
@@ -98,9 +101,6 @@ func (r *Realm) hostFunctions() map[string]func(goja.FunctionCall) goja.Value {
 		},
 		"newDecoder": func(call goja.FunctionCall) goja.Value {
 			return r.decoder.wrap(r.newDecoder(call.Argument(0), call.Argument(1)))
-		},
-		"now": func(goja.FunctionCall) goja.Value {
-			return r.rt.ToValue(float64(r.isolate.Now().UnixMicro()) / 1000)
 		},
 		"clone": func(call goja.FunctionCall) goja.Value { return r.clone(call.Argument(0), goja.Undefined()) },
 	}
@@ -140,6 +140,11 @@ func (r *Realm) group(name string) *goja.Object {
 	}
 	o := r.call(make, goja.Undefined(), p.host, p.use).(*goja.Object)
 	p.loaded[name] = o
+	for _, class := range preludeGroups()[name] {
+		if c, ok := o.Get(class).(*goja.Object); ok {
+			p.prototypes[c.Get("prototype").(*goja.Object)] = true
+		}
+	}
 	return o
 }
 

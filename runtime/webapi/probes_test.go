@@ -27,6 +27,10 @@ func TestProbes(t *testing.T) {
 	for _, file := range files {
 		t.Run(strings.TrimSuffix(filepath.Base(file), ".txt"), func(t *testing.T) {
 			t.Parallel()
+			if strings.HasPrefix(filepath.Base(file), "console") {
+				runConsoleProbes(t, file)
+				return
+			}
 			runProbes(t, file)
 		})
 	}
@@ -86,6 +90,46 @@ func runProbes(t *testing.T, file string) {
 	if err := json.Unmarshal([]byte(body), &got); err != nil || len(got) != len(probes) {
 		t.Fatal(err, body)
 	}
+	compareProbes(t, probes, got)
+}
+
+// runConsoleProbes runs statements, and compares what they print.
+func runConsoleProbes(t *testing.T, file string) {
+	probes := readProbes(t, file)
+	var code strings.Builder
+	code.WriteString("const probes = [\n")
+	for _, p := range probes {
+		fmt.Fprintf(&code, "async (request, env, ctx) => { %s },\n", p.expression)
+	}
+	code.WriteString(`];
+		export default { async fetch(request, env, ctx) {
+			for (const p of probes) {
+				try { await p(request, env, ctx); } catch (e) { console.log("threw", e); }
+				console.log("@@end@@");
+			}
+			return new Response("");
+		} };`)
+	var got, lines []string
+	i := newWorker(t, code.String(), isolate.Options{OnLog: func(e isolate.Entry) {
+		if e.Text != "@@end@@" {
+			lines = append(lines, e.Text)
+			return
+		}
+		var plain strings.Builder
+		encoder := json.NewEncoder(&plain)
+		encoder.SetEscapeHTML(false)
+		_ = encoder.Encode(strings.Join(lines, "\n"))
+		got = append(got, strings.TrimSuffix(plain.String(), "\n"))
+		lines = nil
+	}}, Options{})
+	if _, _, err := get(t, i, "/"); err != nil {
+		t.Fatal(err)
+	}
+	compareProbes(t, probes, got)
+}
+
+func compareProbes(t *testing.T, probes []probe, got []string) {
+	t.Helper()
 	for n, p := range probes {
 		switch same := got[n] == p.want; {
 		case *listProbes && !same:

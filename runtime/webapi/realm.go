@@ -81,29 +81,77 @@ func (r *Realm) Isolate() *isolate.Isolate { return r.isolate }
 
 // intrinsics are the language's own, taken before a script could replace them.
 type intrinsics struct {
-	arrayValues   goja.Callable
-	jsonStringify goja.Callable
-	uint8Array    *goja.Object
-	arrayBuffer   *goja.Object
-	isView        goja.Callable
-	getNames      goja.Callable
+	arrayValues, jsonStringify, isView, functionText goja.Callable
+	getTime, mapEntries, setValues, mapSet, setAdd   goja.Callable
+	describe, toISOString                            goja.Callable
+	// unbox are the methods valueOf of the classes of boxed values.
+	unbox           map[string]goja.Callable
+	classes         map[string]*goja.Object
+	objectPrototype *goja.Object
 }
 
 func (r *Realm) takeIntrinsics() error {
-	lookup := func(names ...string) *goja.Object {
+	in := &r.intrinsic
+	in.classes = map[string]*goja.Object{}
+	for _, name := range []string{
+		"Object", "Array", "Date", "RegExp", "Map", "Set", "Error", "EvalError", "RangeError", "ReferenceError",
+		"SyntaxError", "TypeError", "URIError", "ArrayBuffer", "DataView", "Int8Array", "Uint8Array", "Uint8ClampedArray",
+		"Int16Array", "Uint16Array", "Int32Array", "Uint32Array", "Float32Array", "Float64Array", "BigInt64Array",
+		"BigUint64Array",
+	} {
+		in.classes[name] = r.rt.Get(name).(*goja.Object)
+	}
+	method := func(path ...string) goja.Callable {
 		o := r.rt.GlobalObject()
-		for _, name := range names {
+		for _, name := range path {
 			o = o.Get(name).(*goja.Object)
 		}
-		return o
+		f, _ := goja.AssertFunction(o)
+		return f
 	}
-	in := &r.intrinsic
-	in.arrayValues, _ = goja.AssertFunction(lookup("Array", "prototype", "values"))
-	in.jsonStringify, _ = goja.AssertFunction(lookup("JSON", "stringify"))
-	in.uint8Array = lookup("Uint8Array")
-	in.arrayBuffer = lookup("ArrayBuffer")
-	in.isView, _ = goja.AssertFunction(lookup("ArrayBuffer", "isView"))
+	in.objectPrototype = in.classes["Object"].Get("prototype").(*goja.Object)
+	in.arrayValues = method("Array", "prototype", "values")
+	in.jsonStringify = method("JSON", "stringify")
+	in.isView = method("ArrayBuffer", "isView")
+	in.functionText = method("Function", "prototype", "toString")
+	in.getTime = method("Date", "prototype", "getTime")
+	in.mapEntries, in.mapSet = method("Map", "prototype", "entries"), method("Map", "prototype", "set")
+	in.setValues, in.setAdd = method("Set", "prototype", "values"), method("Set", "prototype", "add")
+	in.describe = method("Object", "getOwnPropertyDescriptor")
+	in.toISOString = method("Date", "prototype", "toISOString")
+	in.unbox = map[string]goja.Callable{}
+	for _, name := range []string{"Number", "String", "Boolean", "BigInt"} {
+		in.unbox[name] = method(name, "prototype", "valueOf")
+	}
 	return nil
+}
+
+// unbox returns what a boxed value is around.
+func (r *Realm) unbox(o *goja.Object) goja.Value { return r.call(r.intrinsic.unbox[boxedClass(o)], o) }
+
+// isNative reports whether an object is of one of our classes.
+func (r *Realm) isNative(o *goja.Object) bool {
+	return !isMissing(o.GetSymbol(r.brand)) || r.isPreludes(o)
+}
+
+// isPreludes reports whether an object is of one of the prelude's classes.
+func (r *Realm) isPreludes(o *goja.Object) bool {
+	for p := o.Prototype(); p != nil; p = p.Prototype() {
+		if r.prelude.prototypes[p] {
+			return true
+		}
+	}
+	return false
+}
+
+// className is the name of an object's class; "Object" when it tells none.
+func (r *Realm) className(o *goja.Object) string {
+	if c, ok := o.Get("constructor").(*goja.Object); ok {
+		if name, ok := c.Get("name").(goja.String); ok && name.Length() > 0 {
+			return name.String()
+		}
+	}
+	return "Object"
 }
 
 // iterate returns the iterator of an array of these.
@@ -123,38 +171,9 @@ func (r *Realm) call(f goja.Callable, this goja.Value, args ...goja.Value) goja.
 // throwType throws a TypeError.
 func (r *Realm) throwType(format string, args ...any) { r.isolate.Throw("TypeError", format, args...) }
 
-// bytesOf returns the bytes of an ArrayBuffer or a view of one, which are the script's own: whoever keeps them copies.
-func (r *Realm) bytesOf(v goja.Value) ([]byte, bool) {
-	o, ok := v.(*goja.Object)
-	if !ok {
-		return nil, false
-	}
-	switch o.ClassName() {
-	case "ArrayBuffer":
-		b, ok := o.Export().(goja.ArrayBuffer)
-		return b.Bytes(), ok
-	case "Object", "DataView":
-	default:
-		return nil, false
-	}
-	if !r.call(r.intrinsic.isView, goja.Undefined(), o).ToBoolean() {
-		return nil, false
-	}
-	buffer, ok := o.Get("buffer").Export().(goja.ArrayBuffer)
-	if !ok {
-		return nil, false
-	}
-	offset, length := o.Get("byteOffset").ToInteger(), o.Get("byteLength").ToInteger()
-	b := buffer.Bytes()
-	if offset < 0 || length < 0 || offset+length > int64(len(b)) {
-		return nil, false
-	}
-	return b[offset : offset+length], true
-}
-
 // newBytes returns a Uint8Array over b, which it keeps.
 func (r *Realm) newBytes(b []byte) *goja.Object {
-	o, err := r.rt.New(r.intrinsic.uint8Array, r.rt.ToValue(r.rt.NewArrayBuffer(b)))
+	o, err := r.rt.New(r.intrinsic.classes["Uint8Array"], r.rt.ToValue(r.rt.NewArrayBuffer(b)))
 	if err != nil {
 		panic(err)
 	}

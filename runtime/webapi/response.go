@@ -139,9 +139,8 @@ func (r *Realm) installResponse() error {
 }
 
 func (r *Realm) installResponseStatics(c *class[*Response]) {
-	c.static("json", 1, func(call goja.FunctionCall) goja.Value {
-		text := r.call(r.intrinsic.jsonStringify, goja.Undefined(), call.Argument(0))
-		return c.wrap(r.newResponse(call.Argument(1), bytesBody([]byte(text.String())), jsonType))
+	c.static("error", 0, func(goja.FunctionCall) goja.Value {
+		return c.wrap(&Response{kind: "error", headers: &Headers{immutable: true}, body: nullBody()})
 	})
 	c.static("redirect", 1, func(call goja.FunctionCall) goja.Value {
 		target := c.text(call, 0, "redirect")
@@ -162,8 +161,9 @@ func (r *Realm) installResponseStatics(c *class[*Response]) {
 		p.headers = &Headers{list: []header{{"location", u.Href(false)}}, immutable: true}
 		return c.wrap(p)
 	})
-	c.static("error", 0, func(goja.FunctionCall) goja.Value {
-		return c.wrap(&Response{kind: "error", headers: &Headers{immutable: true}, body: nullBody()})
+	c.static("json", 1, func(call goja.FunctionCall) goja.Value {
+		text := r.call(r.intrinsic.jsonStringify, goja.Undefined(), call.Argument(0))
+		return c.wrap(r.newResponse(call.Argument(1), bytesBody([]byte(text.String())), jsonType))
 	})
 }
 

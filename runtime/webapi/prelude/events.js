@@ -1,6 +1,6 @@
 // Events, targets and abort signals.
 (function (host, use) {
-  const { setTimer, reportError, clone, now } = host;
+  const { setTimer, reportError, clone } = host;
   const aborted = () => new (use("dom").DOMException)("The operation was aborted", "AbortError");
   const timedOut = () => new (use("dom").DOMException)("The operation was aborted due to timeout", "TimeoutError");
   const enumerable = (C, names) => {
@@ -18,7 +18,6 @@
   class Event {
     #type; #bubbles; #cancelable; #composed;
     #target = undefined; #current = undefined; #phase = 0; #prevented = false; #stop = false; #passive = false; #dispatching = false;
-    #time = now();
     constructor(type, init) {
       needArguments(arguments.length, 1, "construct 'Event'", "string");
       this.#type = String(type);
@@ -37,17 +36,17 @@
       stopped = (e, passive) => { e.#passive = passive; return e.#stop; };
     }
     get type() { return this.#type; }
-    get target() { return this.#target; }
-    get srcElement() { return this.#target; }
-    get currentTarget() { return this.#current; }
     get eventPhase() { return this.#phase; }
+    get composed() { return this.#composed; }
     get bubbles() { return this.#bubbles; }
     get cancelable() { return this.#cancelable; }
-    get composed() { return this.#composed; }
     get defaultPrevented() { return this.#prevented; }
     get returnValue() { return !this.#prevented; }
+    get currentTarget() { return this.#current; }
+    get target() { return this.#target; }
+    get srcElement() { return this.#target; }
+    get timeStamp() { return 0; }
     get isTrusted() { return false; }
-    get timeStamp() { return this.#time; }
     get cancelBubble() { return this.#stop; }
     set cancelBubble(v) { if (v) this.#stop = true; }
     composedPath() { return this.#dispatching ? [this.#target] : []; }

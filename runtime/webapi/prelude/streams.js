@@ -1142,6 +1142,13 @@
     ReadableStreamDefaultController, ReadableByteStreamController, WritableStream, WritableStreamDefaultWriter,
     WritableStreamDefaultController, TransformStream, TransformStreamDefaultController, ByteLengthQueuingStrategy,
     CountQueuingStrategy, IdentityTransformStream, FixedLengthStream, TextEncoderStream, TextDecoderStream,
+    describe: (v) => {
+      if (R.has(v)) {
+        const { state, controller: c } = R(v);
+        return { state, supportsBYOB: c.kind === "bytes", length: c.length >= 0 ? BigInt(c.length) : undefined };
+      }
+      return W.has(v) ? { state: W(v).state, expectsBytes: false } : undefined;
+    },
     isReadable: (v) => R.has(v),
     isWritable: (v) => W.has(v),
     disturbed: (v) => R(v).disturbed,
