@@ -3,6 +3,8 @@ package scenario
 import (
 	"encoding/json"
 	"fmt"
+	"io"
+	"net/http"
 	"os"
 	"regexp"
 	"slices"
@@ -162,6 +164,136 @@ func TestProgramIsTheSameAgain(t *testing.T) {
 	}
 }
 
+// approving is a client that executes programs with effects and approves their pauses, whatever happens to the stack.
+type approving struct {
+	guarded
+	name string
+	// effects tells of each effect of the programs that ended: whether the program was told that it took place.
+	effects map[string]bool
+}
+
+var toolText = regexp.MustCompile(`"text":"((?:[^"\\]|\\.)*)"`)
+
+// call calls a tool without a session of its own and returns its text; empty for what a killed process excuses.
+func (a *approving) call(t *testing.T, tool, arguments string) string {
+	headers := mcpHeaders(a.opts.Token)
+	headers["Mcp-Protocol-Version"], headers["Mcp-Method"], headers["Mcp-Name"] = "2026-07-28", "tools/call", tool
+	body := fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":%q,"arguments":%s,"_meta":{`+
+		`"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"c","version":"1"},`+
+		`"io.modelcontextprotocol/clientCapabilities":{}}}}`, tool, arguments)
+	req, err := http.NewRequestWithContext(within(t, 30*time.Second), "POST", a.opts.URL, strings.NewReader(body))
+	if err != nil {
+		t.Error(err)
+		return ""
+	}
+	for k, v := range headers {
+		req.Header.Set(k, v)
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return ""
+	}
+	defer resp.Body.Close()
+	answer, err := io.ReadAll(resp.Body)
+	m := toolText.FindSubmatch(answer)
+	if err != nil || m == nil {
+		return ""
+	}
+	var text string
+	if err := json.Unmarshal([]byte(`"`+string(m[1])+`"`), &text); err != nil {
+		t.Errorf("text of %s: %v", answer, err)
+	}
+	return text
+}
+
+// work executes one program and approves its pauses until it ends. A program that is lost before its first pause is
+// given up: nobody knows its id.
+func (a *approving) work(t *testing.T, n int) {
+	name := fmt.Sprintf("%s%d", a.name, n)
+	code := fmt.Sprintf(`const told = []
+		const make = async (n) => {
+			const r = await tools.executor.coreTools.policies.create({owner: "user", pattern: "made.%s_" + n, action: "block"})
+			told.push(n + "=" + (r.ok ? "ok" : r.error.code))
+		}
+		await make(1); await tools.executor.coreTools.policies.list({})
+		await Promise.all([make(2), make(3)]); await tools.executor.coreTools.policies.list({}); await make(4)
+		return "told " + told.join()`, name)
+	arguments, _ := json.Marshal(map[string]string{"code": code}) // strings always marshal
+	text := a.call(t, "execute", string(arguments))
+	var id string
+	for range 200 {
+		if m := executionIDLine.FindStringSubmatch(text); m != nil {
+			id = m[1]
+		} else if told, ok := strings.CutPrefix(text, "told "); ok {
+			for _, was := range strings.Split(told, ",") {
+				call, was, _ := strings.Cut(was, "=")
+				if was != "ok" && was != "outcome_unknown" {
+					t.Errorf("call %s of %s was told of %s", call, name, was)
+				}
+				a.effects[name+"_"+call] = was == "ok"
+			}
+			return
+		} else if id == "" {
+			return
+		} else if text != "" && !strings.Contains(text, "call the resume tool again") {
+			t.Errorf("%s ended with %s", name, text)
+			return
+		}
+		text = a.call(t, "resume", fmt.Sprintf(`{"executionId":%q,"action":"accept"}`, id))
+	}
+	t.Errorf("%s comes to no end", name)
+}
+
+// Hosts and sandboxes are killed while programs pause and are approved: every program that has paused comes to its end,
+// and no effect is there twice.
+func TestKillDuringApprovals(t *testing.T) {
+	t.Parallel()
+	g := newGuarded(t, start(t, harness.Options{}))
+	stop := make(chan struct{})
+	var clients []*approving
+	var work sync.WaitGroup
+	for i := range 3 {
+		a := &approving{guarded: g, name: string(rune('a' + i)), effects: map[string]bool{}}
+		clients = append(clients, a)
+		work.Go(func() {
+			for n := range 30 { // an owner may have so many policies
+				select {
+				case <-stop:
+					return
+				default:
+					a.work(t, n)
+				}
+			}
+		})
+	}
+	for _, process := range []string{"durableobject", "sandbox", "durableobject", "sandbox", "durableobject"} {
+		pause(t, 300*time.Millisecond)
+		g.stack.Kill(t, process)
+	}
+	pause(t, 300*time.Millisecond)
+	close(stop)
+	work.Wait()
+	c := g.node.Connect(t, g.opts)
+	made := map[string]int{}
+	for _, m := range regexp.MustCompile(`made\.(\w+)`).FindAllStringSubmatch(
+		c.Resume(t, pauseID(t, c.Execute(t, guardedCode)), "accept").Text, -1) {
+		if made[m[1]]++; made[m[1]] > 1 {
+			t.Errorf("%s is there twice", m[1])
+		}
+	}
+	for _, a := range clients {
+		t.Logf("%s: %d effects told", a.name, len(a.effects))
+		if len(a.effects) == 0 {
+			t.Errorf("no program of %s ended", a.name)
+		}
+		for name, told := range a.effects {
+			if told && made[name] != 1 {
+				t.Errorf("%s is not there", name)
+			}
+		}
+	}
+}
+
 // children returns the processes that a process has started and that live.
 func children(t *testing.T, parent int) (pids []int) {
 	t.Helper()
@@ -210,6 +342,7 @@ func TestThousandPauses(t *testing.T) {
 	host := s.MustReady(t).PIDs["durableobject"]
 	before := resident(t, host)
 	var g sync.WaitGroup
+	at := time.Now()
 	ids := make([][]string, organizations)
 	accounts := make([]guarded, organizations)
 	for i := range organizations {
@@ -231,10 +364,11 @@ func TestThousandPauses(t *testing.T) {
 	if t.Failed() {
 		return
 	}
+	took := time.Since(at)
 	pause(t, 3*time.Second) // the grace
 	processes := len(children(t, s.MustReady(t).PIDs["sandbox"]))
-	t.Logf("%d paused executions: %d sandbox processes, the host has %d MiB, %d more than before",
-		organizations*each, processes, resident(t, host), resident(t, host)-before)
+	t.Logf("%d paused executions in %v: %d sandbox processes, the host has %d MiB, %d more than before",
+		organizations*each, took.Round(time.Second), processes, resident(t, host), resident(t, host)-before)
 	if processes > 64 {
 		t.Errorf("%d sandbox processes are left", processes)
 	}
