@@ -40,8 +40,9 @@ Its first application is a remote MCP server whose sessions are Durable Objects.
 	root.SetOut(sys.stdout)
 	root.SetErr(sys.stderr)
 	root.SetFlagErrorFunc(flagError)
-	root.AddCommand(newDev(sys), newCheck(sys), newBuild(sys), newWorker(sys), newHost(sys), newRouter(sys), newSandbox(sys), newAuth(sys),
-		newTraces(sys), newObjects(sys), newImport(sys), newClock(sys), newProgram(sys), newVersion(sys))
+	root.AddCommand(newDev(sys), newCheck(sys), newBuild(sys), newWorker(sys), newHost(sys), newRouter(sys),
+		newSandbox(sys), newAuth(sys), newTraces(sys), newObjects(sys), newImport(sys), newClock(sys), newSources(sys),
+		newProgram(sys), newVersion(sys))
 	return root
 }
 
