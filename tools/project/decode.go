@@ -10,6 +10,7 @@ import (
 
 	"github.com/tandem-do/tandem/proto/cron"
 	"github.com/tandem-do/tandem/runtime/bundle"
+	"github.com/tandem-do/tandem/runtime/compatibility"
 )
 
 // decoder makes a Project of a document that was checked. Where a value has the wrong kind the checker has said so,
@@ -22,9 +23,6 @@ type decoder struct {
 	// used says for what each name of env is there.
 	used map[string]string
 }
-
-// newestDate is the newest compatibility date that this version knows: that of the workerd it is compared with.
-const newestDate = "2026-11-17"
 
 func (d *decoder) all() {
 	m := &d.p.Manifest
@@ -104,17 +102,18 @@ func (d *decoder) name(m *bundle.Manifest) {
 }
 
 func (d *decoder) compatibility(m *bundle.Manifest) {
-	m.CompatibilityDate = newestDate
+	m.CompatibilityDate = compatibility.NewestDate
 	switch v := d.v.get("compatibility_date"); {
 	case v == nil:
-		d.warn("compatibility_date", &value{}, "there is no %q; %s is used", "compatibility_date", newestDate)
+		d.warn("compatibility_date", &value{}, "there is no %q; %s is used", "compatibility_date", compatibility.NewestDate)
 	case v.kind != kindString:
 	default:
 		m.CompatibilityDate = v.text
 		if t, err := time.Parse(time.DateOnly, v.text); err != nil || t.Format(time.DateOnly) != v.text {
 			d.fail("compatibility_date", v, "%q is %q; it is a date as YYYY-MM-DD", "compatibility_date", v.text)
-		} else if v.text > newestDate {
-			d.warn("compatibility_date", v, "%s is newer than %s, the newest date that this version knows", v.text, newestDate)
+		} else if v.text > compatibility.NewestDate {
+			d.warn("compatibility_date", v, "%s is newer than %s, the newest date that this version knows", v.text,
+				compatibility.NewestDate)
 		}
 	}
 	for _, v := range strs(d.v, "compatibility_flags") {

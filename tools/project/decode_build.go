@@ -11,6 +11,7 @@ func (d *decoder) build() {
 	if d.o.Production {
 		b.Mode = build.Production
 	}
+	b.NodeEnv = d.o.Process["NODE_ENV"]
 	b.CompatibilityDate, b.CompatibilityFlags = d.p.Manifest.CompatibilityDate, d.p.Manifest.CompatibilityFlags
 	b.Define, b.Alias = d.texts("define"), d.texts("alias")
 	b.JSXFactory, b.JSXFragment = str(d.v, "jsx_factory"), str(d.v, "jsx_fragment")

@@ -27,7 +27,7 @@ func (p *Project) Make(ctx context.Context, o MakeOptions) (*bundle.Bundle, []bu
 		return nil, nil, err
 	}
 	b, err := r.Bundle(p.Manifest)
-	return b, r.Warnings, err
+	return b, r.Warnings, err // Bundle adds warnings
 }
 
 // runCommand runs the build command if there is one.

@@ -22,8 +22,8 @@ type Options struct {
 	Environment string
 	// Production leaves out what is of development only: .dev.vars, .env and preview IDs.
 	Production bool
-	// Process are the process's environment variables. They count only where wrangler takes secrets from them: when the
-	// configuration says which secrets there are, or if CLOUDFLARE_INCLUDE_PROCESS_ENV is true.
+	// Process are the process's environment variables. As in wrangler, they are secrets only when the configuration
+	// says which secrets there are, or if CLOUDFLARE_INCLUDE_PROCESS_ENV is true, and NODE_ENV is that of the script.
 	Process map[string]string
 }
 

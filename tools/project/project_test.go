@@ -30,7 +30,8 @@ func write(t testing.TB, files map[string]string) string {
 	return dir
 }
 
-// messages loads a configuration and returns what is said of it, one a line, without notes: line:column: severity: message.
+// messages loads a configuration and returns what is said of it, one a line, without notes: line:column: severity:
+// message.
 func messages(t testing.TB, name, text, environment string) (*Project, string) {
 	t.Helper()
 	dir := write(t, map[string]string{name: text})

@@ -11,6 +11,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/tandem-do/tandem/runtime/compatibility"
 )
 
 // Survey is what became of all the configurations below a directory.
@@ -107,7 +109,7 @@ var placeholder = regexp.MustCompile(`<+([A-Z_]+)>+`)
 func fill(data []byte) []byte {
 	return placeholder.ReplaceAllFunc(data, func(p []byte) []byte {
 		if bytes.Contains(p, []byte("DATE")) {
-			return []byte(newestDate)
+			return []byte(compatibility.NewestDate)
 		}
 		return []byte("worker")
 	})

@@ -238,7 +238,7 @@ func (w *watcher) build(ctx context.Context, command bool) Update {
 		return Update{Project: p, Err: err}
 	}
 	w.inputs = r.Inputs
-	b, err := r.Bundle(p.Manifest)
+	b, err := r.Bundle(p.Manifest) // it adds warnings
 	return Update{Project: p, Bundle: b, Warnings: r.Warnings, Err: err}
 }
 

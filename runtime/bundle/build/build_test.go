@@ -186,8 +186,15 @@ func TestBuild(t *testing.T) {
 			},
 			options: func(o *Options) {
 				o.Define, o.Alias, o.Mode = map[string]string{"VERSION": `"1.2"`}, map[string]string{"real": "./shim"}, Production
+				o.NodeEnv = "test"
 			},
-			want: `["production","1.2","Cloudflare-Workers","shim","file:///index.ts"]`, exports: []string{"default"},
+			want: `["test","1.2","Cloudflare-Workers","shim","file:///index.ts"]`, exports: []string{"default"},
+		},
+		{
+			name: "production", main: "index.js",
+			files:   map[string]string{"index.js": `export default [process.env.NODE_ENV, globalThis.process.env.NODE_ENV, typeof navigator.userAgent]`},
+			options: func(o *Options) { o.Mode = Production },
+			want:    `["production","production","string"]`, exports: []string{"default"},
 		},
 		{
 			name:   "a script of the Service Worker format",
@@ -296,7 +303,7 @@ func TestBuildErrors(t *testing.T) {
 		want    string // of the first message
 	}{
 		{"syntax", map[string]string{"index.ts": "export default {\n  fetch( {}\n"}, nil, `index.ts:3:1: Expected ")" but found end of file`},
-		{"no entry", nil, nil, `Could not resolve`},
+		{"no entry", nil, nil, `the entry "index.ts" is not there`},
 		{"no file", map[string]string{"index.ts": `import "./gone"`}, nil, `index.ts:1:8: Could not resolve "./gone"`},
 		{"no package", map[string]string{"index.ts": `import "gone"`}, nil, `index.ts:1:8: Could not resolve "gone"`},
 		{"no node: module", map[string]string{"index.ts": `import "./a"`, "a.ts": `import fs from "node:fs"; console.log(fs)`}, nil,

@@ -97,7 +97,7 @@ func (b *Builder) Build(ctx context.Context) (*Result, error) {
 	}
 	warnings := append(b.seen.warnings(), messages(r.Warnings, api.WarningMessage)...)
 	if len(r.Errors) > 0 {
-		return nil, &Error{Messages: messages(b.seen.explain(r.Errors), api.ErrorMessage), Warnings: warnings,
+		return nil, &Error{Messages: messages(b.explain(r.Errors), api.ErrorMessage), Warnings: warnings,
 			Inputs: b.seen.files()}
 	}
 	return b.result(&r, warnings)
@@ -139,13 +139,15 @@ func (b *Builder) result(r *api.BuildResult, warnings []Message) (*Result, error
 	return res, nil
 }
 
-// Bundle makes a bundle of the result. It sets the manifest's Format, Main and Exports; it fails with *Error when a
-// class or an entrypoint of the Worker's own that the configuration names is not exported.
+// Bundle makes a bundle of the result. It sets the manifest's Format, Main and Exports. It fails with *Error when the
+// script does not export a class or an entrypoint of its own that a binding names; a class that only migrations name
+// it leaves out, with a warning.
 func (r *Result) Bundle(m bundle.Manifest) (*bundle.Bundle, error) {
 	m.Format, m.Main, m.Exports = r.Format, r.main, r.Exports
 	if err := r.checkExports(&m); err != nil {
 		return nil, err
 	}
+	r.leaveOut(&m)
 	b, err := bundle.New(&m, r.Code, r.SourceMap)
 	if err != nil {
 		return nil, fmt.Errorf("bundle %s: %w", m.Name, err)
@@ -167,8 +169,10 @@ func (r *Result) checkExports(m *bundle.Manifest) error {
 		}
 		list = append(list, plain(text))
 	}
-	for _, c := range m.Classes {
-		missing(c.Name, "Durable Object class")
+	for _, d := range m.DurableObjects {
+		if d.Script == m.Name {
+			missing(d.Class, "Durable Object class")
+		}
 	}
 	for _, s := range m.Services {
 		if s.Worker == m.Name && s.Entrypoint != "" {
@@ -179,6 +183,21 @@ func (r *Result) checkExports(m *bundle.Manifest) error {
 		return nil
 	}
 	return &Error{Messages: list, Inputs: r.Inputs}
+}
+
+// leaveOut drops classes that are not there. Like wrangler: only what a binding names has to be.
+func (r *Result) leaveOut(m *bundle.Manifest) {
+	var classes []bundle.Class
+	for _, c := range m.Classes {
+		if slices.Contains(r.Exports, c.Name) {
+			classes = append(classes, c)
+			continue
+		}
+		w := plain(fmt.Sprintf("the configuration declares the Durable Object class %q, which %s does not export", c.Name, m.Main))
+		w.kind = api.WarningMessage
+		r.Warnings = append(r.Warnings, w)
+	}
+	m.Classes = classes
 }
 
 // relative returns a path with slashes as the project sees it.

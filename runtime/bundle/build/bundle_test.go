@@ -114,7 +114,8 @@ func TestExportsThatAreMissing(t *testing.T) {
 		t.Fatal(err)
 	}
 	m := bundle.Manifest{
-		Name: "w", Classes: []bundle.Class{{Name: "Room"}},
+		Name: "w", Classes: []bundle.Class{{Name: "Room"}, {Name: "Api"}, {Name: "Old"}},
+		DurableObjects: []bundle.DurableObject{{Binding: "R", Class: "Room", Script: "w"}, {Binding: "F", Class: "Far", Script: "x"}},
 		Services: []bundle.Service{
 			{Binding: "A", Worker: "w", Entrypoint: "Api"}, {Binding: "B", Worker: "w", Entrypoint: "Gone"}, {Binding: "C", Worker: "x", Entrypoint: "Far"},
 		},
@@ -124,6 +125,16 @@ func TestExportsThatAreMissing(t *testing.T) {
 	if _, err := r.Bundle(m); !IsProjectError(err) || err.Error() != want {
 		t.Errorf("error %v, want %s", err, want)
 	}
+	m.DurableObjects, m.Services = nil, nil
+	b, err := r.Bundle(m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c := b.Manifest().Classes; len(c) != 1 || c[0].Name != "Api" || len(r.Warnings) != 2 ||
+		r.Warnings[1].String() != `the configuration declares the Durable Object class "Old", which i.js does not export` {
+		t.Errorf("classes %+v, warnings %+v", c, r.Warnings)
+	}
+	m.DurableObjects = []bundle.DurableObject{{Binding: "R", Class: "Room", Script: "w"}}
 	r, err = Build(t.Context(), project(t, "i.js", map[string]string{"i.js": `addEventListener("fetch", () => {})`}))
 	if err != nil {
 		t.Fatal(err)

@@ -1,6 +1,7 @@
 package build
 
 import (
+	"cmp"
 	"maps"
 	"strconv"
 
@@ -81,7 +82,7 @@ func unsupported() map[string]bool {
 
 // defines are wrangler's, then the project's.
 func (o *Options) defines() map[string]string {
-	mode := strconv.Quote(string(o.Mode))
+	mode := strconv.Quote(cmp.Or(o.NodeEnv, string(o.Mode)))
 	d := map[string]string{
 		"process.env.NODE_ENV":            mode,
 		"global.process.env.NODE_ENV":     mode,

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/tandem-do/tandem/runtime/compatibility"
 )
 
 // Mode is what a script is built for.
@@ -49,6 +51,8 @@ type Options struct {
 	Entry string
 	// Mode decides process.env.NODE_ENV; empty means Development.
 	Mode Mode
+	// NodeEnv replaces the mode in process.env.NODE_ENV.
+	NodeEnv string
 	// CompatibilityDate and CompatibilityFlags are the Worker's. They decide which node: modules may be imported.
 	CompatibilityDate  string
 	CompatibilityFlags []string
@@ -101,19 +105,13 @@ func HostModules() []string {
 	return names
 }
 
-// nodeSince is the date from which every Worker has the node: modules. Like workerd: compatibility-date.capnp,
-// nodeJsCompat.
-const nodeSince = "2026-08-04"
-
 // nodeCompat says which node: modules the script may import: all, or only async_hooks, or none.
 func (o *Options) nodeCompat() (all, hooks bool) {
-	on := func(name string) bool { return slices.Contains(o.CompatibilityFlags, name) }
-	all = (on("nodejs_compat") || o.CompatibilityDate >= nodeSince) && !on("no_nodejs_compat")
-	return all, all || on("nodejs_als") && !on("no_nodejs_als")
+	on := compatibility.Resolve(o.CompatibilityDate, o.CompatibilityFlags)
+	return on["nodejs_compat"], on["nodejs_compat"] || on["nodejs_als"]
 }
 
-// hasNavigator says whether the script has a global navigator. Like workerd: compatibility-date.capnp, globalNavigator.
+// hasNavigator says whether the script has a global navigator.
 func (o *Options) hasNavigator() bool {
-	on := func(name string) bool { return slices.Contains(o.CompatibilityFlags, name) }
-	return (on("global_navigator") || o.CompatibilityDate >= "2022-03-21") && !on("no_global_navigator")
+	return compatibility.Resolve(o.CompatibilityDate, o.CompatibilityFlags)["global_navigator"]
 }

@@ -67,7 +67,8 @@ func (s *seen) warnings() []Message {
 }
 
 // explain replaces what esbuild says of an import that it could not resolve, where there is more to say.
-func (s *seen) explain(errs []api.Message) []api.Message {
+func (b *Builder) explain(errs []api.Message) []api.Message {
+	s := b.seen
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	list := slices.Clone(errs)
@@ -77,6 +78,9 @@ func (s *seen) explain(errs []api.Message) []api.Message {
 			continue
 		}
 		name = strings.TrimSuffix(name, `"`)
+		if e.Location == nil && name == b.o.Entry {
+			list[i].Text = fmt.Sprintf("the entry %q is not there", relative(b.o.Dir, b.o.Entry))
+		}
 		if reason := s.missing[name]; reason != "" {
 			list[i].Text = fmt.Sprintf("Could not resolve %q: %s", name, reason)
 			list[i].Notes = nil
