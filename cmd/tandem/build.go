@@ -25,16 +25,16 @@ func newCheck(sys system) *cobra.Command {
 	var f projectFlags
 	var survey bool
 	cmd := &cobra.Command{
-		Use:   "check [DIR]",
-		Short: "Validate a Workers project without running it",
-		Long: `Read the project's wrangler file, run its build command, and bundle its script. Nothing of the script runs. Every
-fault of the configuration is reported with its place; warnings and notes do not fail the check.
+		Use:   "check [DIR…]",
+		Short: "Validate Workers projects without running them",
+		Long: `Read each project's wrangler file, run its build command, and bundle its script. Nothing of the script runs.
+Every fault of the configuration is reported with its place; warnings and notes do not fail the check. Several projects
+are checked against each other too: bindings of Workers and of their objects.
 
 ` + exitTable,
 		Example: `  tandem check
-  tandem check workers/api --env staging
+  tandem check workers/api workers/auth --env staging
   tandem check --survey workers-sdk`,
-		Args: atMostOneProject,
 	}
 	f.add(cmd)
 	cmd.Flags().BoolVar(&survey, "survey", false, "load every configuration below DIR and count those that would run")
@@ -42,16 +42,7 @@ fault of the configuration is reported with its place; warnings and notes do not
 		if survey {
 			return printSurvey(sys.stdout, args)
 		}
-		p, b, err := f.make(sys, args)
-		if err != nil {
-			return err
-		}
-		m := b.Manifest()
-		fmt.Fprintf(sys.stdout, "%s: %s is well: %s\n", m.Name, m.Main, described(b))
-		if n := len(p.Secrets); n > 0 {
-			fmt.Fprintf(sys.stdout, "%s: %d secrets have values\n", m.Name, n)
-		}
-		return nil
+		return f.check(sys, args)
 	}
 	return cmd
 }
@@ -89,6 +80,38 @@ content does, and two builds of one source are the same bytes. Values of secrets
 		return nil
 	}
 	return cmd
+}
+
+// check checks projects, each by itself and then together.
+func (f *projectFlags) check(sys system, dirs []string) error {
+	if len(dirs) == 0 {
+		dirs = []string{"."}
+	}
+	var projects []*project.Project
+	failed := false
+	for _, dir := range dirs {
+		p, b, err := f.make(sys, []string{dir})
+		if errors.Is(err, errProject) {
+			failed = true
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		projects = append(projects, p)
+		m := b.Manifest()
+		fmt.Fprintf(sys.stdout, "%s: %s is well: %s\n", m.Name, m.Main, described(b))
+	}
+	if len(dirs) > 1 {
+		for _, g := range project.Together(projects) {
+			fmt.Fprint(sys.stderr, g.Format(sys.color))
+			failed = failed || g.Severity == project.SeverityError
+		}
+	}
+	if failed {
+		return errProject
+	}
+	return nil
 }
 
 func (f *projectFlags) add(cmd *cobra.Command) {

@@ -53,7 +53,7 @@ func TestCheckFaults(t *testing.T) {
 	}{
 		{"configuration", `{"main": "index.ts", "kv_namespace": []}`, goodScript, "    1 │ {\"main\": \"index.ts\", \"kv_namespace\": []}\n      │                      ^~~~~~~~~~~~~~", exitProject},
 		{"script", goodConfiguration, "export default {", "index.ts:1:16:\n      1 │ export default {", exitProject},
-		{"class", `{"main": "index.ts", "compatibility_date": "2026-04-01", "migrations": [{"tag": "1", "new_classes": ["Room"]}]}`, goodScript,
+		{"class", `{"main": "index.ts", "compatibility_date": "2026-04-01", "durable_objects": {"bindings": [{"name": "R", "class_name": "Room"}]}}`, goodScript,
 			`the configuration names the Durable Object class "Room", which index.ts does not export`, exitProject},
 		{"command", `{"main": "index.ts", "compatibility_date": "2026-04-01", "build": {"command": "echo said; exit 3"}}`, goodScript,
 			`the custom build "echo said; exit 3" failed: exit status 3`, exitProject},
@@ -69,8 +69,26 @@ func TestCheckFaults(t *testing.T) {
 	if r := command(t, nil, "check", t.TempDir()); r.code != exitFailure || !strings.Contains(r.stderr, "no wrangler.json, wrangler.jsonc or wrangler.toml") {
 		t.Errorf("check of nothing: %+v", r)
 	}
-	if r := command(t, nil, "check", "a", "b"); r.code != exitUsage {
+	if r := command(t, nil, "build", "a", "b"); r.code != exitUsage {
+		t.Errorf("build of two: %+v", r)
+	}
+}
+
+func TestCheckSeveral(t *testing.T) {
+	t.Parallel()
+	good := writeProject(t, goodConfiguration, goodScript)
+	other := writeProject(t, strings.Replace(strings.Replace(goodConfiguration, `"shop"`, `"api"`, 1), `"account_id": "x"`,
+		`"services": [{"binding": "S", "service": "shopp"}]`, 1), goodScript)
+	if r := command(t, nil, "check", good, other); r.code != exitOK || strings.Count(r.stdout, " is well: ") != 2 ||
+		!strings.Contains(r.stderr, `warning: the service S is the Worker "shopp", which is not here; did you mean "shop"?`) {
 		t.Errorf("check of two: %+v", r)
+	}
+	if r := command(t, nil, "check", good, writeProject(t, goodConfiguration, goodScript)); r.code != exitProject || !strings.Contains(r.stderr, `error: the Worker is named "shop"`) {
+		t.Errorf("check of one twice: %+v", r)
+	}
+	bad := writeProject(t, goodConfiguration, "export default {")
+	if r := command(t, nil, "check", bad, other); r.code != exitProject || !strings.Contains(r.stdout, "api: index.ts is well") {
+		t.Errorf("check of a bad and a good one: %+v", r)
 	}
 }
 
