@@ -49,7 +49,8 @@ func Dial(target string, opts ...grpc.DialOption) (*grpc.ClientConn, error) {
 			Time: keepaliveInterval, Timeout: keepaliveTimeout, PermitWithoutStream: true,
 		}),
 		grpc.WithDefaultCallOptions(
-			grpc.MaxCallRecvMsgSize(maxMessageBytes), grpc.MaxCallSendMsgSize(maxMessageBytes)),
+			grpc.MaxCallRecvMsgSize(maxMessageBytes), grpc.MaxCallSendMsgSize(maxMessageBytes),
+			grpc.ForceCodecV2(newCodec())),
 		grpc.WithStaticStreamWindowSize(streamWindowBytes),
 		grpc.WithStaticConnWindowSize(connectionWindowBytes),
 		grpc.WithDisableServiceConfig(),

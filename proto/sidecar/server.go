@@ -59,7 +59,7 @@ func NewServer(o ServerOptions) *Server {
 	}
 	s.Server = grpc.NewServer(
 		grpc.MaxRecvMsgSize(maxMessageBytes), grpc.MaxSendMsgSize(maxMessageBytes),
-		grpc.MaxConcurrentStreams(maxStreams),
+		grpc.MaxConcurrentStreams(maxStreams), grpc.ForceServerCodecV2(newCodec()),
 		grpc.StaticStreamWindowSize(streamWindowBytes), grpc.StaticConnWindowSize(connectionWindowBytes),
 		grpc.KeepaliveParams(keepalive.ServerParameters{Time: keepaliveInterval, Timeout: keepaliveTimeout}),
 		grpc.KeepaliveEnforcementPolicy(
