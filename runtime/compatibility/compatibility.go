@@ -4,10 +4,16 @@
 // It is pure and may be used from any goroutine.
 package compatibility
 
-import "strings"
+import (
+	_ "embed"
+	"strings"
+)
 
 // NewestDate is the newest compatibility date that this version knows: that of the workerd it is compared with.
 const NewestDate = "2026-11-17"
+
+//go:embed flags.txt
+var table string
 
 // Flag is one of workerd's flags.
 type Flag struct {
@@ -29,7 +35,7 @@ func Flags() []Flag {
 	var list []Flag
 	for line := range strings.Lines(table) {
 		f := strings.Fields(line)
-		if len(f) < 4 {
+		if len(f) < 4 || f[0] == "#" {
 			continue
 		}
 		one := Flag{Name: f[0], Off: strings.TrimPrefix(f[1], "-"), Since: strings.TrimPrefix(f[2], "-"),
