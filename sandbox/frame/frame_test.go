@@ -25,6 +25,7 @@ func everyMessage() []Message {
 		}},
 		&Result{Run: 7, CallID: 1, Value: []byte(`{"ok":true}`), UnixMS: 1_700_000_000_000},
 		&Clock{Run: 7, Stopped: true},
+		&Abandon{Run: 7},
 		&Result{Run: 7, CallID: 2, Thrown: true, Value: []byte("declined")},
 		&Call{CallID: 3, Path: "a.b", Arguments: []byte("{}")},
 		&Call{CallID: 4, Path: "a", Taken: []Taken{{CallID: 3, Timers: 1, Active: 5}}, Timers: 2},

@@ -16,7 +16,7 @@ const Version = 3
 // ErrMalformed says that bytes are not a frame.
 var ErrMalformed = errors.New("malformed frame")
 
-// Message is one of *Ready, *Start, *Result, *Clock, *Call, *Log, *Emit and *Done.
+// Message is one of *Ready, *Start, *Result, *Clock, *Abandon, *Call, *Log, *Emit and *Done.
 type Message interface {
 	kind() kind
 	append(b []byte) []byte
@@ -34,6 +34,7 @@ const (
 	kindEmit
 	kindDone
 	kindClock
+	kindAbandon
 )
 
 // Limits bound a program, as far as the child itself enforces them.
@@ -124,6 +125,12 @@ type Clock struct {
 	Stopped bool
 }
 
+// Abandon has a program end as soon as it waits, since nobody wants to know what it comes to. Done follows.
+type Abandon struct {
+	// Run is the program's number; another one goes on.
+	Run uint64
+}
+
 // Call is a call on the program's tools.
 type Call struct {
 	// CallID rises by one from 1 within a program.
@@ -166,14 +173,15 @@ type Done struct {
 	Reusable bool
 }
 
-func (*Ready) kind() kind  { return kindReady }
-func (*Start) kind() kind  { return kindStart }
-func (*Result) kind() kind { return kindResult }
-func (*Clock) kind() kind  { return kindClock }
-func (*Call) kind() kind   { return kindCall }
-func (*Log) kind() kind    { return kindLog }
-func (*Emit) kind() kind   { return kindEmit }
-func (*Done) kind() kind   { return kindDone }
+func (*Ready) kind() kind   { return kindReady }
+func (*Start) kind() kind   { return kindStart }
+func (*Result) kind() kind  { return kindResult }
+func (*Clock) kind() kind   { return kindClock }
+func (*Abandon) kind() kind { return kindAbandon }
+func (*Call) kind() kind    { return kindCall }
+func (*Log) kind() kind     { return kindLog }
+func (*Emit) kind() kind    { return kindEmit }
+func (*Done) kind() kind    { return kindDone }
 
 func (m *Ready) append(b []byte) []byte {
 	b = binary.AppendUvarint(b, m.Version)
@@ -246,6 +254,9 @@ func (m *Clock) parse(p *parser) {
 	m.Stopped = p.bool()
 }
 
+func (m *Abandon) append(b []byte) []byte { return binary.AppendUvarint(b, m.Run) }
+func (m *Abandon) parse(p *parser)        { m.Run = p.number() }
+
 func (m *Call) append(b []byte) []byte {
 	b = binary.AppendUvarint(b, m.CallID)
 	b = appendBytes(b, m.Path)
@@ -308,6 +319,8 @@ func newMessage(k kind) (Message, error) {
 		return new(Done), nil
 	case kindClock:
 		return new(Clock), nil
+	case kindAbandon:
+		return new(Abandon), nil
 	default:
 		return nil, fmt.Errorf("%w: unknown kind %d", ErrMalformed, k)
 	}

@@ -15,6 +15,8 @@ import (
 const (
 	// maxStopped is how long the clock of a program may be stopped in all.
 	maxStopped = time.Hour
+	// abandonTimeout is how long a child has to end a paused program that nobody waits for any more.
+	abandonTimeout = 100 * time.Millisecond
 	// maxErrorBytes bounds the text of an error that a child sends.
 	maxErrorBytes = 64 << 10
 	// maxPathBytes bounds the path of a tool.
@@ -67,7 +69,11 @@ type Execution struct {
 	cause cause
 	// paused is true while the execution counts as one whose clock is stopped.
 	paused bool
-	ended  bool
+	// stopped is true while the clock is.
+	stopped bool
+	// abandoned kills the child that was asked to end the program; nil while it was not.
+	abandoned *time.Timer
+	ended     bool
 }
 
 // Start waits for a child and has it run a program. Run must be called on the execution. It fails with
@@ -94,16 +100,20 @@ func (p *Pool) Start(ctx context.Context, program Program) (*Execution, error) {
 }
 
 // Run hands the program's calls to call, one at a time, and returns how it ended. It fails with ErrClosed,
-// with the cause of ctx's end, and with call's error; the child is killed then.
+// with the cause of ctx's end, and with call's error. The child is killed then, unless its program was paused and ends
+// when it is asked to.
 func (x *Execution) Run(ctx context.Context, call func(*frame.Call) error) (*sandboxpb.Done, error) {
-	stop := context.AfterFunc(ctx, func() { x.end(causeCanceled) })
+	stop := context.AfterFunc(ctx, x.cancel)
 	defer stop()
 	done, callErr := x.read(call)
 	x.clock.stop()
 	x.ceiling.Stop()
 	x.mu.Lock()
 	x.ended = true
-	cause, paused := x.cause, x.paused
+	cause, paused, abandoned := x.cause, x.paused, x.abandoned != nil
+	if abandoned {
+		x.abandoned.Stop()
+	}
 	x.mu.Unlock()
 
 	if done != nil && done.Reusable && cause == causeNone {
@@ -116,13 +126,29 @@ func (x *Execution) Run(ctx context.Context, call func(*frame.Call) error) (*san
 	switch {
 	case callErr != nil:
 		return nil, callErr
-	case cause == causeCanceled:
+	case cause == causeCanceled, cause == causeNone && abandoned:
 		return nil, context.Cause(ctx)
 	case cause == causeNone && done == nil && x.pool.isClosed():
 		return nil, ErrClosed
 	}
 	x.finish(done, cause)
 	return &x.done, nil
+}
+
+// cancel ends a program that nobody waits for any more. A paused one is asked to end, since its child can run another
+// program then.
+func (x *Execution) cancel() {
+	x.mu.Lock()
+	ask := x.stopped && !x.ended && x.cause == causeNone
+	if ask {
+		x.abandoned = time.AfterFunc(abandonTimeout, func() { x.end(causeCanceled) })
+	}
+	x.mu.Unlock()
+	if !ask {
+		x.end(causeCanceled)
+		return
+	}
+	_ = x.child.write(&frame.Abandon{Run: x.run}) // an error means that the child has ended, which Run sees
 }
 
 // end kills the child for a cause, unless that has happened already or the program has ended.
@@ -240,11 +266,12 @@ func (x *Execution) setClock(stopped bool) bool {
 		if !x.clock.stop() {
 			return false
 		}
-		x.paused = x.pool.pause()
+		x.paused, x.stopped = x.pool.pause(), true
 	default:
 		if !x.clock.start() {
 			return false
 		}
+		x.stopped = false
 		if x.paused {
 			x.paused = false
 			x.pool.resume()

@@ -111,6 +111,51 @@ func TestStoppedClock(t *testing.T) {
 	}
 }
 
+// TestAbandon holds that a paused program that nobody waits for leaves its child to others if it waits itself, and is
+// killed if not.
+func TestAbandon(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		name, code string
+		reused     bool
+	}{
+		{"waits", "emit('x'); const p = tools.ask(); setInterval(() => {}, 1); await p", true},
+		{"computes", "tools.ask(); for (;;) await null", false},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			o := testOptions(t)
+			o.Processes, o.Idle = 1, 1
+			p := newPool(t, o)
+			ctx, cancel := context.WithCancelCause(t.Context())
+			x, err := p.Start(ctx, testProgram(tc.code))
+			if err != nil {
+				t.Fatal(err)
+			}
+			why := errors.New("it is paused for long")
+			d, err := x.Run(ctx, func(*frame.Call) error {
+				x.SetClock(true)
+				time.AfterFunc(50*time.Millisecond, func() { cancel(why) })
+				return nil
+			})
+			if d != nil || !errors.Is(err, why) {
+				t.Errorf("got %v, %v", d, err)
+			}
+			if reused := x.child.cmd.ProcessState == nil; reused != tc.reused {
+				t.Errorf("reused is %v", reused)
+			}
+			if got := outcome(execute(t.Context(), p, testProgram("return 1"))); got != "1" {
+				t.Errorf("afterwards: %s", got)
+			}
+			p.mu.Lock()
+			defer p.mu.Unlock()
+			if p.running != 0 || p.paused != 0 {
+				t.Errorf("%d running and %d paused are left", p.running, p.paused)
+			}
+		})
+	}
+}
+
 func TestCancel(t *testing.T) {
 	t.Parallel()
 	p := newPool(t, testOptions(t))

@@ -129,6 +129,9 @@ func (e *execution) start(src *source) (*goja.Promise, error) {
 var errNeverSettles = errors.New("the program waits for a promise that can never settle: " +
 	"no tool call and no timer is left that could settle it")
 
+// errAbandoned ends a program of which nobody wants to know more.
+var errAbandoned = errors.New("the program was abandoned")
+
 // turn runs what is due: one timer or one tool's result, and the microtasks behind it. It waits for it when
 // nothing is due.
 func (e *execution) turn() error {
@@ -197,6 +200,10 @@ func (e *execution) take(m frame.Message) error {
 		if m.Run == e.run {
 			e.clock.set(m.Stopped)
 		}
+	case *frame.Abandon:
+		if m.Run == e.run {
+			return errAbandoned
+		}
 	default:
 		return fmt.Errorf("%w: %T while a program runs", frame.ErrMalformed, m)
 	}
@@ -236,6 +243,8 @@ func (e *execution) ended(err error) *frame.Done {
 		return d
 	case errors.As(err, &thrown):
 		return e.exception(e.describe(thrown.Value()))
+	case errors.Is(err, errAbandoned):
+		return e.exception(err.Error())
 	case errors.Is(err, errDiverged):
 		return &frame.Done{Outcome: sandboxpb.Outcome_OUTCOME_DIVERGED, Error: err.Error(), Reusable: true}
 	case errors.Is(err, errNeverSettles):
