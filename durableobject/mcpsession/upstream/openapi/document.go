@@ -23,6 +23,8 @@ type document struct {
 	nullable bool
 	// targets has what each reference was found to point at.
 	targets map[string]any
+	// patterns has what each regular expression was found to cost.
+	patterns map[string]int
 }
 
 func newDocument(root map[string]any) (*document, error) {
@@ -32,9 +34,9 @@ func newDocument(root map[string]any) (*document, error) {
 	}
 	switch {
 	case version == "3.0" || strings.HasPrefix(version, "3.0."):
-		return &document{root: root, nullable: true, targets: map[string]any{}}, nil
+		return &document{root: root, nullable: true, targets: map[string]any{}, patterns: map[string]int{}}, nil
 	case version == "3.1" || strings.HasPrefix(version, "3.1."):
-		return &document{root: root, targets: map[string]any{}}, nil
+		return &document{root: root, targets: map[string]any{}, patterns: map[string]int{}}, nil
 	case root["swagger"] != nil:
 		return nil, errors.New("the document is Swagger 2.0; convert it to OpenAPI 3 first, for instance with swagger2openapi")
 	case version == "":

@@ -6,7 +6,6 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -162,28 +161,28 @@ func TestHostileDocuments(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds")
 	}
-	var before, after runtime.MemStats
 	for name, document := range hostile() {
-		runtime.GC()
-		runtime.ReadMemStats(&before)
-		began := time.Now()
-		source, err := New([]byte(document), Options{HTTP: http.DefaultClient, BaseURL: "https://x.example"})
-		took := time.Since(began)
-		runtime.ReadMemStats(&after)
-		allocated := (after.TotalAlloc - before.TotalAlloc) >> 20
-		tools := 0
-		if source != nil {
-			tools = len(source.tools)
-			checkTools(t, source)
-		}
-		if err != nil && len(err.Error()) > 1000 {
-			t.Errorf("%s: an error of %d bytes", name, len(err.Error()))
-		}
-		t.Logf("%-25s %4d KiB %10v %5d MiB allocated, %d tools, %.120v", name, len(document)>>10, took, allocated, tools, err)
-		if took > 15*time.Second {
-			t.Errorf("%s took %v", name, took)
-		}
+		t.Run(name, func(t *testing.T) { readHostile(t, document) })
 	}
+}
+
+// maxHostile is how long a document may take on a machine that does much else.
+const maxHostile = 30 * time.Second
+
+func readHostile(t *testing.T, document string) {
+	t.Helper()
+	began := time.Now()
+	source, err := New([]byte(document), Options{HTTP: http.DefaultClient, BaseURL: "https://x.example"})
+	if took := time.Since(began); took > maxHostile {
+		t.Errorf("took %v", took)
+	}
+	if err != nil {
+		if len(err.Error()) > 1000 {
+			t.Errorf("an error of %d bytes", len(err.Error()))
+		}
+		return
+	}
+	checkTools(t, source)
 }
 
 // FuzzNew reads any document. What it accepts keeps the promises of New.
@@ -203,7 +202,7 @@ func FuzzNew(f *testing.F) {
 	f.Fuzz(func(t *testing.T, document []byte) {
 		began := time.Now()
 		source, err := New(document, Options{HTTP: http.DefaultClient, BaseURL: "https://x.example/base"})
-		if took := time.Since(began); took > 10*time.Second {
+		if took := time.Since(began); took > maxHostile {
 			t.Errorf("took %v", took)
 		}
 		if err != nil {

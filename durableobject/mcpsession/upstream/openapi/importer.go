@@ -22,7 +22,7 @@ const (
 	maxNameBytes = 64
 	// maxAddressBytes bounds what a request's path and query grow to.
 	maxAddressBytes = 64 << 10
-	// maxSchemasBytes bounds all schemas of arguments, and likewise all of results.
+	// maxSchemasBytes bounds all schemas of arguments, and likewise all of results, with what was tried and did not fit.
 	maxSchemasBytes = 16 << 20
 )
 
@@ -37,7 +37,7 @@ type importer struct {
 	skipped    []Skipped
 	// names has the tools' names, each with the number of the last one that wanted it.
 	names map[string]int
-	// inputBytes and outputBytes are the schemas' sizes so far.
+	// inputBytes and outputBytes are about how large the schemas so far were, with what was tried and did not fit.
 	inputBytes, outputBytes int
 }
 
@@ -124,12 +124,12 @@ func (im *importer) add(s site) error {
 	if im.inputBytes > maxSchemasBytes {
 		return fmt.Errorf("the document's schemas are larger than %d MiB in all", maxSchemasBytes>>20)
 	}
-	input, err := newTranslator(im.doc, forArguments).build(op.argumentSchema)
+	t := newTranslator(im.doc, forArguments)
+	input, err := t.build(op.argumentSchema)
+	im.inputBytes += t.spent()
 	if err != nil {
-		im.inputBytes += upstream.MaxSchemaBytes // the work was done
 		return fmt.Errorf("the schema of its arguments: %w", err)
 	}
-	im.inputBytes += len(input)
 	tool := upstream.Tool{Name: im.name(s), Description: describe(s), InputSchema: input, OutputSchema: im.output(s)}
 	op.tool = tool.Name
 	im.tools = append(im.tools, tool)
@@ -217,14 +217,12 @@ func (im *importer) output(s site) json.RawMessage {
 	if raw == nil || im.outputBytes > maxSchemasBytes {
 		return nil
 	}
-	schema, err := newTranslator(im.doc, forResults).build(func(t *translator) (map[string]any, error) {
-		return t.asObject(raw)
-	})
+	t := newTranslator(im.doc, forResults)
+	schema, err := t.build(func(t *translator) (map[string]any, error) { return t.asObject(raw) })
+	im.outputBytes += t.spent()
 	if err != nil {
-		im.outputBytes += upstream.MaxSchemaBytes // the work was done
-		return nil                                // a result's schema is a hint only
+		return nil // a result's schema is a hint only
 	}
-	im.outputBytes += len(schema)
 	return schema
 }
 

@@ -269,14 +269,21 @@ func (t *translator) required(raw any, properties map[string]any) []any {
 // pattern says whether a regular expression is one that validators of this program take and is cheap to compile. If so it
 // counts it.
 func (t *translator) pattern(s string) bool {
-	if len(s) > maxPatternBytes {
+	if t.left -= schemaCost; len(s) > maxPatternBytes {
 		return false
 	}
-	parsed, err := syntax.Parse(s, syntax.Perl)
-	if err != nil || size(parsed) > maxPatternSize {
+	cost, known := t.doc.patterns[s]
+	if !known {
+		cost = maxPatternSize + 1
+		if parsed, err := syntax.Parse(s, syntax.Perl); err == nil {
+			cost = size(parsed)
+		}
+		t.doc.patterns[s] = cost
+	}
+	if cost > maxPatternSize {
 		return false
 	}
-	t.left -= len(s) + size(parsed)
+	t.left -= len(s) + cost
 	return true
 }
 

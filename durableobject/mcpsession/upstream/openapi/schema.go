@@ -7,13 +7,11 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/google/jsonschema-go/jsonschema"
-
 	"github.com/tandem-do/tandem/durableobject/mcpsession/upstream"
 )
 
 // schemaCost is what one schema counts for, beside its texts, against upstream.MaxSchemaBytes.
-const schemaCost = 4
+const schemaCost = 16
 
 // Whose schema it is: what a server alone sets is no argument, and what it never tells is no result.
 type direction string
@@ -48,6 +46,8 @@ type translator struct {
 	// left is how many more bytes may be made, roughly; below 0 nothing more is translated. It bounds the work, since a small
 	// document can stand for a large schema.
 	left int
+	// work is how many schemas were begun; each is at most about upstream.MaxSchemaBytes of work.
+	work int
 	// dropped says that a schema accepts more than the document's; lenient that it may, so nothing depends on what a schema
 	// within does not accept: not and if are left out, and oneOf is anyOf.
 	dropped, lenient bool
@@ -55,33 +55,35 @@ type translator struct {
 	names map[string]string
 	taken map[string]bool
 	queue []string
+	// reserved is how many bytes $defs has if it is cut to nothing but names.
+	reserved int
 }
 
 func newTranslator(doc *document, hide direction) *translator {
 	return &translator{doc: doc, hide: hide}
 }
 
-// build makes the schema whose root compose makes, in as much detail as fits, and checks that it compiles.
+// build makes the schema whose root compose makes, in as much detail as fits.
 func (t *translator) build(compose func(*translator) (map[string]any, error)) (json.RawMessage, error) {
-	for t.detail = detailAll; t.detail <= detailCut; t.detail++ {
-		t.lenient = t.lenient || t.detail == detailCut
+	for {
 		schema, err := t.assemble(compose)
-		if errors.Is(err, errTooLarge) {
-			continue
-		}
-		if err == nil && t.dropped && !t.lenient {
+		switch {
+		case err == nil && (!t.dropped || t.lenient):
+			return schema, nil
+		case err == nil:
 			t.lenient = true
-			schema, err = t.assemble(compose)
-		}
-		if err != nil {
+		case errors.Is(err, errTooLarge) && t.detail < detailCut:
+			t.detail++
+			t.lenient = t.lenient || t.detail == detailCut
+		default:
 			return nil, err
 		}
-		return schema, compile(schema)
 	}
-	return nil, errTooLarge
 }
 
 func (t *translator) assemble(compose func(*translator) (map[string]any, error)) (json.RawMessage, error) {
+	t.work++
+	t.reserved = len(`{"$defs":{}}`)
 	t.left, t.dropped = upstream.MaxSchemaBytes, false
 	t.names, t.taken, t.queue = map[string]string{}, map[string]bool{}, nil
 	root, err := compose(t)
@@ -106,13 +108,13 @@ func (t *translator) assemble(compose func(*translator) (map[string]any, error))
 			}
 		}
 		n, err := t.sizeOf(def)
-		if err != nil || size+n+len(name) > upstream.MaxSchemaBytes-len(`{"$defs":{}}`)-8*len(t.queue) {
+		if err != nil || size+n > upstream.MaxSchemaBytes-t.reserved {
 			if t.detail < detailCut {
 				return nil, errTooLarge
 			}
 			def, n = true, len("true")
 		}
-		size += n + len(name) + len(`"":,`)
+		size += n
 		defs[name] = def
 	}
 	if len(defs) > 0 {
@@ -140,16 +142,9 @@ func (t *translator) sizeOf(schema any) (int, error) {
 	return len(encoded), nil
 }
 
-// compile checks that a validator takes a schema.
-func compile(schema json.RawMessage) error {
-	var parsed jsonschema.Schema
-	if err := json.Unmarshal(schema, &parsed); err != nil {
-		return fmt.Errorf("it is not JSON Schema: %w", err)
-	}
-	if _, err := parsed.Resolve(nil); err != nil {
-		return fmt.Errorf("it is not JSON Schema: %w", err)
-	}
-	return nil
+// spent is about how many bytes were made, those of schemas that did not fit included.
+func (t *translator) spent() int {
+	return t.work*upstream.MaxSchemaBytes - max(t.left, 0)
 }
 
 // asObject translates a schema and returns it as an object, where true would do.
@@ -222,6 +217,7 @@ func (t *translator) define(ref string) (string, error) {
 		name = fmt.Sprintf("%s_%d", base, n)
 	}
 	t.left -= len(name)
+	t.reserved += len(name) + len(`"":true,`)
 	t.names[ref], t.taken[name] = name, true
 	t.queue = append(t.queue, ref)
 	return name, nil
