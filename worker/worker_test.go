@@ -79,6 +79,10 @@ func TestServe(t *testing.T) {
 		{"GET", "/.well-known/oauth-protected-resource", "", 200, iss.URL},
 		{"GET", "/.well-known/oauth-authorization-server", "", 200, "token_endpoint"},
 		{"GET", "/api/policies", "", 503, "restarting"},
+		{"GET", "/approve/exec_1", "", 404, "No such call"},
+		{"GET", "/auth/client.json", "", 200, url + "/auth/callback"},
+		{"GET", "/auth/callback?state=x", "", 400, "Not signed in"},
+		{"POST", "/auth/signin", "", 405, "GET"},
 		{"DELETE", "/api/policies/pol_1", `{"owner":"org"}`, 503, "restarting"},
 		{"POST", "/mcp", `{"jsonrpc":"2.0","id":1,"method":"initialize"}`, 200, `"organizationName":"ada's organization"`},
 	} {
@@ -113,9 +117,10 @@ func TestServeRefuses(t *testing.T) {
 	t.Parallel()
 	err := Serve(t.Context(), Options{
 		PublicURL: "nonsense", Issuer: "nonsense", AllowedHosts: []string{"a/b"}, AllowedOrigins: []string{"x"},
+		WebClientSecret: "hush",
 	})
 	for _, want := range []string{
-		"listener", "router", "directory", "public URL", "issuer", `allowed host "a/b"`, `allowed origin "x"`,
+		"listener", "router", "directory", "web client ID", "public URL", "issuer", `allowed host "a/b"`, `allowed origin "x"`,
 	} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, want it to name the %s", err, want)

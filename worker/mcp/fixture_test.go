@@ -152,7 +152,12 @@ type fixture struct {
 	client  *http.Client
 	drain   context.CancelFunc
 	handler http.Handler
+	// noPage is why there is no approval page, if so.
+	noPage *props.HTTPError
 }
+
+// approvalPage is the worker's.
+const approvalPage = "https://worker.example/approve/"
 
 func newFixture(t *testing.T) *fixture {
 	t.Helper()
@@ -172,6 +177,7 @@ func newFixture(t *testing.T) *fixture {
 	f.drain = drain
 	f.handler = mcp.New(lifetime, mcp.Options{
 		Gate: gate, Sessions: binding.NewNamespace(props.NamespaceSession, f.objects),
+		Approvals: func(context.Context) (string, *props.HTTPError) { return approvalPage, f.noPage },
 	})
 	in, err := ingress.New(ingress.Options{Routes: []ingress.Route{{Path: "/mcp", Handler: f.handler}}})
 	if err != nil {

@@ -52,6 +52,8 @@ func TestForwarding(t *testing.T) {
 		{"stateless by meta", request{body: meta}, props.IntentStateless, ""},
 		{"stateless, by the client", request{version: "2026-07-28", query: "?elicitation_mode=native", body: bodyCall},
 			props.IntentStateless, "native"},
+		{"stateless, by a page", request{version: "2026-07-28", query: "?elicitation_mode=browser", body: bodyCall},
+			props.IntentStateless, "browser"},
 		{"loose Accept", request{accept: "*/*", session: mine, body: bodyList}, props.IntentUse, ""},
 		{"Accept in two parts", request{accept: "TEXT/*;q=0.5, application/*", session: mine, body: bodyList},
 			props.IntentUse, ""},
@@ -61,7 +63,7 @@ func TestForwarding(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			tc.q.header = http.Header{
 				"Cookie": {"a=b"}, "Last-Event-Id": {"7"}, "Mcp-Method": {"m"}, "X-Other": {"x"}, "Traceparent": {"t"},
-				"Tandem-Session-Intent": {"forged"}, "Tandem-Elicitation-Mode": {"forged"},
+				"Tandem-Session-Intent": {"forged"}, "Tandem-Elicitation-Mode": {"forged"}, "Tandem-Approvals": {"forged"},
 			}
 			got := f.do(tc.q)
 			if got.status != 200 || !strings.Contains(got.body, tc.intent) ||
@@ -82,6 +84,9 @@ func TestForwarding(t *testing.T) {
 			if tc.elicitation != "" {
 				want[props.HeaderElicitationMode] = []string{tc.elicitation}
 			}
+			if tc.elicitation == props.ElicitationBrowser {
+				want[props.HeaderApprovals] = []string{approvalPage}
+			}
 			if tc.q.session != "" {
 				want[props.HeaderSessionID] = []string{tc.q.session}
 			}
@@ -99,6 +104,27 @@ func TestForwarding(t *testing.T) {
 				t.Errorf("got session %q for object %s", session, want)
 			}
 		})
+	}
+}
+
+// Without an approval page nobody waits for one in vain: the mode is refused where it is chosen.
+func TestNoApprovalPage(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	mine := f.session()
+	f.noPage = &props.HTTPError{Status: 400, Code: props.CodeInvalid, Message: "Invalid Request: not set up"}
+	before := f.objects.calls
+	for _, q := range []request{{body: bodyInitialize}, {body: bodyCall, version: "2026-07-28"}} {
+		q.query = "?elicitation_mode=browser"
+		if got := f.do(q); got.status != 400 || !strings.Contains(got.body, "not set up") || f.objects.calls != before {
+			t.Errorf("got %d %s", got.status, got.body)
+		}
+	}
+	if got := f.do(request{session: mine, body: bodyCall, query: "?elicitation_mode=browser"}); got.status != 200 {
+		t.Errorf("in a session: %d %s", got.status, got.body)
+	}
+	if got := f.do(request{body: bodyInitialize}); got.status != 200 {
+		t.Errorf("another mode: %d %s", got.status, got.body)
 	}
 }
 
