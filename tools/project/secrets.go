@@ -6,7 +6,6 @@ import (
 	"maps"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"github.com/tandem-do/tandem/runtime/bundle"
 )
@@ -68,8 +67,8 @@ func (d *decoder) readSecrets(declared bool) map[string]string {
 		names = []string{".dev.vars." + env, ".dev.vars"}
 	}
 	for _, name := range names {
-		if vars, ok := d.readVars(name); ok {
-			return vars
+		if v, ok := d.readVars(name); ok {
+			return v.values
 		}
 	}
 	if d.o.Process["CLOUDFLARE_LOAD_DEV_VARS_FROM_DOT_ENV"] == "false" {
@@ -79,10 +78,12 @@ func (d *decoder) readSecrets(declared bool) map[string]string {
 	if env != "" {
 		names = append(names, ".env."+env, ".env."+env+".local")
 	}
-	merged := map[string]string{}
+	merged := &vars{values: map[string]string{}}
 	for _, name := range names {
-		vars, _ := d.readVars(name)
-		maps.Copy(merged, vars)
+		v, _ := d.readVars(name)
+		for _, name := range v.names {
+			merged.set(name, v.values[name])
+		}
 	}
 	outer := map[string]string{}
 	if declared || d.o.Process["CLOUDFLARE_INCLUDE_PROCESS_ENV"] == "true" {
@@ -92,22 +93,16 @@ func (d *decoder) readSecrets(declared bool) map[string]string {
 }
 
 // readVars reads one file of the project's directory. ok is false when it is not there.
-func (d *decoder) readVars(name string) (vars map[string]string, ok bool) {
+func (d *decoder) readVars(name string) (v *vars, ok bool) {
 	path := filepath.Join(d.p.Dir, name)
 	d.p.Files = append(d.p.Files, path)
 	data, err := readFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, false
+		return &vars{}, false
 	}
 	if err != nil {
 		d.list = append(d.list, Diagnostic{Severity: SeverityError, File: shown(path), Message: err.Error()})
-		return nil, true
+		return &vars{}, true
 	}
-	vars = parseVars(string(data))
-	for name := range vars {
-		if strings.ContainsRune(name, 0) || len(name) > 1024 {
-			delete(vars, name)
-		}
-	}
-	return vars, true
+	return parseVars(string(data)), true
 }

@@ -37,7 +37,8 @@ func TestSecrets(t *testing.T) {
 			".env": "A=1\nB=1\nC=1\nD=1", ".env.local": "B=2\nC=2\nD=2", ".env.e": "C=3\nD=3", ".env.e.local": "D=4",
 		}, want: map[string]string{"A": "1", "B": "2", "C": "3", "D": "4"}},
 		{name: "no .env", process: map[string]string{"CLOUDFLARE_LOAD_DEV_VARS_FROM_DOT_ENV": "false"}, files: map[string]string{".env": "A=1"}, want: map[string]string{}},
-		{name: "references", files: map[string]string{".env": "A=${B}/x$B\\$B\nB=b${C:-c}\nD=$E\nE=$D"}, want: map[string]string{"A": "bc/xbc$B", "B": "bc", "D": "", "E": ""}},
+		{name: "references", files: map[string]string{".env": "B=b${C:-c}\nA=${B}/x$B\\$B\nD=$E\nE=e$D\nF=${B:+yes}${C:+no}\nG=${X:-${B}}\nH=$H"},
+			want: map[string]string{"A": "bc/xbc$B", "B": "bc", "D": "", "E": "e", "F": "yes", "G": "bc", "H": ""}},
 		{name: "no references in .dev.vars", files: map[string]string{".dev.vars": "A=$B"}, want: map[string]string{"A": "$B"}},
 		{name: "the process's environment is not taken", process: map[string]string{"X": "1"}, files: map[string]string{".env": "A=$X"}, want: map[string]string{"A": ""}},
 		{name: "the process's environment is taken when asked for", process: map[string]string{"X": "1", "CLOUDFLARE_INCLUDE_PROCESS_ENV": "true"}, files: map[string]string{".env": "A=$X"},
@@ -122,7 +123,7 @@ func TestParseVars(t *testing.T) {
 		`A={"json": "x"}`:                      {"A": `{"json": "x"}`},
 		"KEY='-----BEGIN\nx==\n-----END'\nB=1": {"KEY": "-----BEGIN\nx==\n-----END", "B": "1"},
 	} {
-		if diff := cmp.Diff(want, parseVars(text)); diff != "" {
+		if diff := cmp.Diff(want, parseVars(text).values); diff != "" {
 			t.Errorf("%q (-want +got):\n%s", text, diff)
 		}
 	}
