@@ -6,6 +6,7 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
+	"strings"
 	"sync"
 	"time"
 
@@ -84,18 +85,32 @@ func newClient(ctx context.Context, o Options, endpoint *url.URL) *client {
 		options.ToolListChangedHandler = func(context.Context, *mcp.ToolListChangedRequest) { o.ToolsChanged() }
 	}
 	c.sdk = mcp.NewClient(&mcp.Implementation{Name: "tandem", Version: o.Version}, options)
-	c.sdk.AddReceivingMiddleware(refuse)
+	c.sdk.AddReceivingMiddleware(c.refuse)
 	return c
 }
 
-// refuse refuses requests that need a capability which the client does not have, where the SDK would answer, or with a code
-// of its own. It refuses elicitation itself.
-func refuse(next mcp.MethodHandler) mcp.MethodHandler {
-	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
-		if method == "roots/list" || method == "sampling/createMessage" {
+// refuse lets through what the client declares to understand. It refuses requests that need a capability which the client
+// does not have, some of which the SDK would answer, and drops notifications that nobody wants: the SDK would take some
+// apart without a look at whether they have parameters.
+func (c *client) refuse(next mcp.MethodHandler) mcp.MethodHandler {
+	return func(ctx context.Context, method string, req mcp.Request) (result mcp.Result, err error) {
+		switch method {
+		case "ping", "notifications/cancelled", "notifications/tools/list_changed",
+			"notifications/subscriptions/acknowledged":
+			err = c.guard(func() (err error) {
+				result, err = next(ctx, method, req)
+				return err
+			})
+			return result, err
+		case "elicitation/create":
+			// By the specification, this is a mode that was not declared.
+			return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: "this client does not do elicitation"}
+		default:
+			if strings.HasPrefix(method, "notifications/") {
+				return nil, nil //nolint:nilnil // there is nothing to answer
+			}
 			return nil, &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound, Message: "this client does not do " + method}
 		}
-		return next(ctx, method, req)
 	}
 }
 
@@ -116,14 +131,18 @@ func (c *client) current(ctx context.Context) (*mcp.ClientSession, error) {
 	if s := c.open(); s != nil {
 		return s, nil
 	}
-	session, err := c.sdk.Connect(ctx, &mcp.StreamableClientTransport{
-		Endpoint:             c.options.URL,
-		HTTPClient:           c.http,
-		OAuthHandler:         c.options.OAuth,
-		MaxEventSize:         callLimit,
-		DisableStandaloneSSE: c.options.ToolsChanged == nil,
-		MaxRetries:           maxResumptions,
-	}, nil)
+	var session *mcp.ClientSession
+	err := c.guard(func() (err error) {
+		session, err = c.sdk.Connect(ctx, &mcp.StreamableClientTransport{
+			Endpoint:             c.options.URL,
+			HTTPClient:           c.http,
+			OAuthHandler:         c.options.OAuth,
+			MaxEventSize:         callLimit,
+			DisableStandaloneSSE: c.options.ToolsChanged == nil,
+			MaxRetries:           maxResumptions,
+		}, nil)
+		return err
+	})
 	if err != nil {
 		return nil, c.failure(ctx, op, x, err)
 	}
@@ -192,17 +211,28 @@ func (c *client) attempt(ctx context.Context, op operation, s *mcp.ClientSession
 ) (failed error, again bool) {
 	ctx, x, done := c.begin(ctx, op)
 	defer done()
-	err := f(ctx, s)
+	err := c.guard(func() error { return f(ctx, s) })
 	if err == nil {
 		return nil, false
 	}
 	failed = c.failure(ctx, op, x, err)
-	broken := errors.Is(err, mcp.ErrSessionMissing) || errors.Is(err, mcp.ErrConnectionClosed)
+	broken := errors.Is(err, mcp.ErrSessionMissing) || errors.Is(err, mcp.ErrConnectionClosed) || errors.Is(err, errPanic)
 	if !broken || ctx.Err() != nil {
 		return failed, false
 	}
 	c.drop(s)
-	return failed, op.repeatable || !x.wasAccepted()
+	return failed, (op.repeatable || !x.wasAccepted()) && !errors.Is(err, errPanic)
+}
+
+// guard runs f, and makes an error of a panic: there are answers that the SDK's decoders cannot stand.
+func (c *client) guard(f func() error) (err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			c.options.Logger.Warn("an answer of a source made its decoder panic", "panic", v)
+			err = errPanic
+		}
+	}()
+	return f()
 }
 
 // Tools lists the server's tools.

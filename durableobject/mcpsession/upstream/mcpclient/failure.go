@@ -11,11 +11,14 @@ import (
 	"github.com/tandem-do/tandem/durableobject/mcpsession/upstream"
 )
 
-// Causes that end an operation's context.
 var (
+	// Causes that end an operation's context.
 	errTimeout  = errors.New("timeout")
 	errClosed   = errors.New("closed")
 	errTooLarge = errors.New("too large")
+
+	// errPanic stands for a panic in the SDK.
+	errPanic = errors.New("panic")
 )
 
 // Limits of what errors quote from a server.
@@ -35,6 +38,8 @@ func (c *client) failure(ctx context.Context, op operation, x *exchange, err err
 		return upstream.Errorf(upstream.CodeTooLarge, "%s: the source's answer is larger than %d bytes", op.name, op.limit)
 	case errors.As(err, &known):
 		return known
+	case errors.Is(err, errPanic):
+		return upstream.Errorf(upstream.CodeFailed, "%s: the source's answer is not valid", op.name)
 	case ctx.Err() != nil:
 		return c.ended(ctx, op, seen)
 	case seen.refusal != 0:

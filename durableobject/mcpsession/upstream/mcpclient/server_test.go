@@ -5,8 +5,6 @@ import (
 	"encoding/json"
 	"net/http"
 	"net/http/httptest"
-	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -23,27 +21,21 @@ type server struct {
 	url string
 	mcp *mcp.Server
 
-	mu       sync.Mutex // guards handler and sessions
-	handler  http.Handler
-	requests atomic.Int64
+	handler http.Handler
 	// before sees each request first; it answers it if it returns true. Set before the first request.
 	before func(w http.ResponseWriter, r *http.Request) bool
 }
 
 // serve starts a server. modern makes one of the revision 2026-07-28, without sessions.
-func serve(t *testing.T, o *mcp.ServerOptions, modern bool) *server {
+func serve(t testing.TB, o *mcp.ServerOptions, modern bool) *server {
 	t.Helper()
 	s := &server{mcp: mcp.NewServer(&mcp.Implementation{Name: "test", Version: "1"}, o)}
-	s.restart(modern)
+	s.handler = mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return s.mcp },
+		&mcp.StreamableHTTPOptions{Stateless: modern})
 	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		s.requests.Add(1)
-		if s.before != nil && s.before(w, r) {
-			return
+		if s.before == nil || !s.before(w, r) {
+			s.handler.ServeHTTP(w, r)
 		}
-		s.mu.Lock()
-		h := s.handler
-		s.mu.Unlock()
-		h.ServeHTTP(w, r)
 	}))
 	t.Cleanup(func() {
 		web.CloseClientConnections()
@@ -54,14 +46,6 @@ func serve(t *testing.T, o *mcp.ServerOptions, modern bool) *server {
 	})
 	s.url = web.URL + "/mcp"
 	return s
-}
-
-// restart forgets all sessions.
-func (s *server) restart(modern bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.handler = mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return s.mcp },
-		&mcp.StreamableHTTPOptions{Stateless: modern})
 }
 
 // add adds a tool that takes any object.
