@@ -185,6 +185,8 @@ func routes(ctx context.Context, o Options, p parts) ([]ingress.Route, error) {
 		{Path: policies.Path + "/", Handler: rules},
 		{Path: sources.Path, Handler: upstreams},
 		{Path: sources.Path + "/", Handler: upstreams},
+		{Path: sources.Path + "/{id}/refresh", Handler: upstreams},
+		{Path: sources.Path + "/{id}/tools", Handler: upstreams},
 		{Path: usage.Path, Handler: used},
 		{Path: "/.well-known/oauth-protected-resource", Handler: gate.ResourceMetadata()},
 		{Path: "/.well-known/oauth-protected-resource/mcp", Handler: gate.ResourceMetadata()},

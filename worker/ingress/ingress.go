@@ -18,17 +18,43 @@ const (
 	maxRequests = 32768
 	// internalPrefix begins the names of the headers that only this process sets, in canonical form.
 	internalPrefix = "Tandem-"
+	// anySegment stands in a route's path for a segment that may be anything.
+	anySegment = "{id}"
 )
 
 // Route is one address and its handler.
 type Route struct {
-	// Path is the exact path; with a trailing slash (other than "/") it stands for one more segment, whatever it
-	// is.
+	// Path is the exact path. A segment "{id}" in it, or a trailing slash (other than "/"), stands for one segment, whatever
+	// it is.
 	Path string
 	// Handler serves it, every method.
 	Handler http.Handler
 	// AnyHost lets requests through whose Host or Origin is foreign: for probes and public documents only.
 	AnyHost bool
+}
+
+// pattern is a route with a segment that may be anything.
+type pattern struct {
+	route Route
+	// name is the path with "{id}" in that segment's place; before and after are what is around it.
+	name, before, after string
+}
+
+// newPattern returns the pattern of a route, if it is one.
+func newPattern(r Route) (pattern, bool) {
+	name := r.Path
+	if name != "/" && strings.HasSuffix(name, "/") {
+		name += anySegment
+	}
+	before, after, ok := strings.Cut(name, anySegment)
+	return pattern{route: r, name: name, before: before, after: after}, ok
+}
+
+// matches reports whether a path is one of the pattern's.
+func (p *pattern) matches(path string) bool {
+	rest, ok := strings.CutPrefix(path, p.before)
+	segment, ok2 := strings.CutSuffix(rest, p.after)
+	return ok && ok2 && segment != "" && !strings.Contains(segment, "/")
 }
 
 // Options say how an ingress works.
@@ -47,7 +73,7 @@ type Options struct {
 type Ingress struct {
 	guard    guard
 	exact    map[string]Route
-	prefixes []Route
+	patterns []pattern
 	known    string // the paths, for 404s
 	log      *slog.Logger
 	running  atomic.Int64
@@ -65,9 +91,9 @@ func New(o Options) (*Ingress, error) {
 	}
 	var paths []string
 	for _, r := range o.Routes {
-		if r.Path != "/" && strings.HasSuffix(r.Path, "/") {
-			in.prefixes = append(in.prefixes, r)
-			paths = append(paths, r.Path+"{id}")
+		if p, ok := newPattern(r); ok {
+			in.patterns = append(in.patterns, p)
+			paths = append(paths, p.name)
 			continue
 		}
 		in.exact[r.Path] = r
@@ -136,9 +162,9 @@ func (in *Ingress) route(path string) (Route, string) {
 	if r, ok := in.exact[path]; ok {
 		return r, r.Path
 	}
-	for _, r := range in.prefixes {
-		if rest, ok := strings.CutPrefix(path, r.Path); ok && rest != "" && !strings.Contains(rest, "/") {
-			return r, r.Path + "{id}"
+	for i := range in.patterns {
+		if p := &in.patterns[i]; p.matches(path) {
+			return p.route, p.name
 		}
 	}
 	return Route{}, ""

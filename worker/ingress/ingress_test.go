@@ -127,10 +127,12 @@ func TestRouting(t *testing.T) {
 	in := newIngress(t, Options{Routes: []Route{
 		{Path: "/", Handler: answer("root")}, {Path: "/mcp", Handler: answer("mcp")},
 		{Path: "/api/policies", Handler: answer("all")}, {Path: "/api/policies/", Handler: answer("one")},
+		{Path: "/api/sources/{id}/tools", Handler: answer("tools")},
 	}})
 	for path, want := range map[string]string{
 		"/": "root", "/mcp": "mcp", "/api/policies": "all", "/api/policies/pol_1": "one",
-		"/api/policies/": "", "/api/policies/a/b": "", "/mcp/": "", "/mcp/x": "", "//mcp": "", "/nope": "", "/MCP": "",
+		"/api/sources/src_1/tools": "tools", "/api/sources//tools": "", "/api/sources/a/b/tools": "", "/api/sources/a": "",
+		"/api/sources/src_1/tools/": "", "/api/sources/tools": "", "/api/policies/": "", "/api/policies/a/b": "", "/mcp/": "", "/mcp/x": "", "//mcp": "", "/nope": "", "/MCP": "",
 	} {
 		w := httptest.NewRecorder()
 		r := httptest.NewRequest("GET", "http://localhost"+path, nil)
