@@ -3,6 +3,7 @@ package mcpclient
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"mime"
@@ -14,8 +15,15 @@ import (
 	"github.com/tandem-do/tandem/durableobject/mcpsession/upstream"
 )
 
-// maxErrorBytes bounds the body of an answer that is an error.
-const maxErrorBytes = 64 << 10
+const (
+	// maxErrorBytes bounds the body of an answer that is an error.
+	maxErrorBytes = 64 << 10
+	// maxAsides bounds the requests at once that nobody waits for.
+	maxAsides = 16
+)
+
+// errBusy says that too many such requests are under way.
+var errBusy = errors.New("too many requests at once")
 
 // meter is the HTTP transport under the SDK's: it keeps requests on the endpoint's origin, adds the headers, bounds what
 // is read, and notes how the server answers. It keeps an answer that is no use from breaking the session, which others
@@ -26,6 +34,7 @@ type meter struct {
 	header   http.Header
 	oauth    bool         // the SDK answers challenges
 	stood    atomic.Int64 // how often the current session's standing stream was opened again
+	asides   atomic.Int64 // requests under way that nobody waits for
 }
 
 // RoundTrip sends a request.
@@ -45,18 +54,30 @@ func (m *meter) RoundTrip(req *http.Request) (*http.Response, error) {
 	if req.Method == http.MethodGet && (x == nil || req.Header.Get("Last-Event-Id") == "") {
 		return m.stand(req, x)
 	}
-	if x != nil {
-		x.sending()
+	if x == nil {
+		return m.aside(req)
+	}
+	x.sending()
+	resp, err := m.base.RoundTrip(req)
+	if err != nil {
+		return nil, err
+	}
+	return m.answer(req, resp, x)
+}
+
+// aside sends what nobody waits for: answers to the server's requests, cancellations, the end of a session. A server that
+// asks faster than it takes answers gets only some, since each is a connection.
+func (m *meter) aside(req *http.Request) (*http.Response, error) {
+	defer m.asides.Add(-1)
+	if m.asides.Add(1) > maxAsides && req.Method == http.MethodPost {
+		closeBody(req)
+		return nil, errBusy
 	}
 	resp, err := m.base.RoundTrip(req)
-	switch {
-	case err != nil:
+	if err != nil {
 		return nil, err
-	case x == nil: // nobody waits for it
-		return bounded(resp), nil
-	default:
-		return m.answer(req, resp, x)
 	}
+	return bounded(resp), nil
 }
 
 func closeBody(req *http.Request) {

@@ -64,6 +64,48 @@ func TestServerRequests(t *testing.T) {
 	}
 }
 
+// A server that asks without end and takes no answers does not get a connection for each.
+func TestFloodOfRequests(t *testing.T) {
+	t.Parallel()
+	const flood = 2000
+	var answering, most atomic.Int64
+	over := make(chan struct{})
+	s := serve(t, nil, false)
+	s.before = func(w http.ResponseWriter, r *http.Request) bool {
+		id, method, body := peek(r)
+		switch {
+		case method == "tools/call":
+			w.Header().Set("Content-Type", "text/event-stream")
+			for i := range flood {
+				fmt.Fprintf(w, "data: {\"jsonrpc\":\"2.0\",\"id\":\"q%d\",\"method\":\"ping\"}\n\n", i)
+			}
+			fmt.Fprintf(w, "data: {\"jsonrpc\":\"2.0\",\"id\":%s,\"result\":{\"content\":[]}}\n\n", id)
+			return true
+		case method == "" && strings.Contains(body, `"id":"q`):
+			for now := answering.Add(1); ; {
+				seen := most.Load()
+				if now <= seen || most.CompareAndSwap(seen, now) {
+					break
+				}
+			}
+			<-over
+			answering.Add(-1)
+			w.WriteHeader(http.StatusAccepted)
+			return true
+		}
+		return false
+	}
+	c := dial(t, Options{URL: s.url})
+	_, err := c.Call(soon(t), "any", nil)
+	close(over)
+	if err != nil {
+		t.Errorf("call: %v", err)
+	}
+	if n := most.Load(); n > maxAsides {
+		t.Errorf("%d answers were on their way at once, want at most %d", n, maxAsides)
+	}
+}
+
 // A result that asks for input is an error; one that only asks to come back is come back for.
 func TestNeedsInput(t *testing.T) {
 	t.Parallel()
