@@ -30,6 +30,7 @@ func (d *decoder) all() {
 	d.name(m)
 	d.compatibility(m)
 	d.vars(m)
+	d.versionMetadata()
 	d.classes(m)
 	d.durableObjects(m)
 	d.services(m)
@@ -132,6 +133,14 @@ func (d *decoder) vars(m *bundle.Manifest) {
 		}
 		d.use(one.name, "vars", one.start, one.end)
 		m.Vars = append(m.Vars, bundle.Var{Name: one.name, Value: one.value.json()})
+	}
+}
+
+func (d *decoder) versionMetadata() {
+	if v := d.v.get("version_metadata"); v != nil && v.kind == kindObject {
+		if name := str(v, "binding"); d.binding("version_metadata", v, "binding", name) {
+			d.p.Build.VersionMetadata = name
+		}
 	}
 }
 

@@ -14,7 +14,6 @@ func unavailableKeys() []Key {
 	add("queues", "producers[].binding", "queues are "+later)
 	add("workflows", "[].binding", "Workflows are "+later)
 	add("analytics_engine_datasets", "[].binding", "Analytics Engine is "+later)
-	add("version_metadata", "binding", "version metadata is "+later)
 	add("ratelimits", "[].name", "rate limits are "+later)
 	add("secrets_store_secrets", "[].binding", "Secrets Store is "+later+"; use a secret of the Worker")
 	add("hyperdrive", "[].binding", "Hyperdrive is "+later)

@@ -2,6 +2,7 @@ package build
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -10,6 +11,7 @@ import (
 	"sync"
 
 	"github.com/evanw/esbuild/pkg/api"
+	"github.com/google/uuid"
 
 	"github.com/tandem-do/tandem/runtime/bundle"
 )
@@ -37,7 +39,8 @@ type Result struct {
 	// Warnings are what esbuild and wrangler's rules have to say.
 	Warnings []Message
 
-	main string
+	main            string
+	versionMetadata string
 }
 
 // New returns a builder. Errors are of the options; those of the project come with Build.
@@ -108,7 +111,7 @@ func (b *Builder) result(r *api.BuildResult, warnings []Message) (*Result, error
 	if err != nil {
 		return nil, err
 	}
-	res := &Result{Warnings: warnings, main: relative(b.o.Dir, b.o.Entry)}
+	res := &Result{Warnings: warnings, main: relative(b.o.Dir, b.o.Entry), versionMetadata: b.o.VersionMetadata}
 	var code string
 	for _, f := range r.OutputFiles {
 		if strings.HasSuffix(f.Path, ".map") {
@@ -148,6 +151,9 @@ func (r *Result) Bundle(m bundle.Manifest) (*bundle.Bundle, error) {
 		return nil, err
 	}
 	r.leaveOut(&m)
+	if r.versionMetadata != "" {
+		m.Vars = append(slices.Clip(m.Vars), bundle.Var{Name: r.versionMetadata, Value: r.version()})
+	}
 	b, err := bundle.New(&m, r.Code, r.SourceMap)
 	if err != nil {
 		return nil, fmt.Errorf("bundle %s: %w", m.Name, err)
@@ -185,6 +191,13 @@ func (r *Result) checkExports(m *bundle.Manifest) error {
 	return &Error{Messages: list, Inputs: r.Inputs}
 }
 
+// version is what a script is told of its version: an ID that changes with the script. Unlike wrangler: the time is
+// not that of the build, so that two builds of one source are the same.
+func (r *Result) version() json.RawMessage {
+	id := uuid.NewSHA1(uuid.Nil, r.Code)
+	return fmt.Appendf(nil, `{"id":%q,"tag":"","timestamp":"1970-01-01T00:00:00.000Z"}`, id)
+}
+
 // leaveOut drops classes that are not there. Like wrangler: only what a binding names has to be.
 func (r *Result) leaveOut(m *bundle.Manifest) {
 	var classes []bundle.Class
@@ -193,7 +206,8 @@ func (r *Result) leaveOut(m *bundle.Manifest) {
 			classes = append(classes, c)
 			continue
 		}
-		w := plain(fmt.Sprintf("the configuration declares the Durable Object class %q, which %s does not export", c.Name, m.Main))
+		w := plain(fmt.Sprintf("the configuration declares the Durable Object class %q, which %s does not export", c.Name,
+			m.Main))
 		w.kind = api.WarningMessage
 		r.Warnings = append(r.Warnings, w)
 	}

@@ -144,6 +144,31 @@ func TestExportsThatAreMissing(t *testing.T) {
 	}
 }
 
+func TestVersionMetadata(t *testing.T) {
+	t.Parallel()
+	o := project(t, "i.js", map[string]string{"i.js": `export default 1`})
+	o.VersionMetadata = "VERSION"
+	value := func() string {
+		r, err := Build(t.Context(), o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b, err := r.Bundle(bundle.Manifest{Name: "w"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if v := b.Manifest().Vars; len(v) != 1 || v[0].Name != "VERSION" {
+			t.Fatalf("vars %+v", v)
+		}
+		return string(b.Manifest().Vars[0].Value)
+	}
+	first, again := value(), value()
+	write(t, o.Entry, `export default 2`)
+	if other := value(); first != again || other == first || !strings.Contains(first, `,"tag":"","timestamp":"`) {
+		t.Errorf("versions %s, %s and %s", first, again, other)
+	}
+}
+
 func TestWarnings(t *testing.T) {
 	t.Parallel()
 	o := project(t, "i.js", map[string]string{"i.js": `import x from "./a.md"; export default typeof x == "strin"`, "a.md": "x"})

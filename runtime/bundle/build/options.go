@@ -72,6 +72,8 @@ type Options struct {
 	JSXFactory, JSXFragment string
 	// KeepNames keeps the names of functions and classes that esbuild has to rename, at a cost for each function.
 	KeepNames bool
+	// VersionMetadata is the name of a binding that tells of the script's version, or empty.
+	VersionMetadata string
 	// Modules are the names of the modules that the host provides; nil means HostModules().
 	Modules []string
 }
