@@ -86,6 +86,7 @@ const full = `{
 	"d1_databases": [{"binding": "DB", "database_name": "d"}],
 	"queues": {"producers": [{"binding": "Q", "queue": "q"}]},
 	"dev": {"port": 9000},
+	"version_metadata": {"binding": "VERSION"},
 }`
 
 // fullTOML says the same.
@@ -105,6 +106,7 @@ base_dir = "src"
 no_bundle = true
 keep_names = true
 alias = { a = "./b" }
+version_metadata.binding = "VERSION"
 dev.port = 9_000
 kv_namespaces = [
   { binding = "CACHE", id = "abc" },
@@ -207,7 +209,7 @@ func TestLoad(t *testing.T) {
 				CompatibilityFlags: want.CompatibilityFlags, Define: map[string]string{"VERSION": `"1"`}, Alias: map[string]string{"a": "./b"},
 				Rules:   []build.Rule{{Type: build.Text, Globs: []string{"**/*.md"}, Fallthrough: &yes}},
 				BaseDir: filepath.Join(dir, "src"), FindAdditionalModules: true, TSConfig: filepath.Join(dir, "tsconfig.worker.json"),
-				JSXFactory: "h", JSXFragment: "F", KeepNames: true,
+				JSXFactory: "h", JSXFragment: "F", KeepNames: true, VersionMetadata: "VERSION",
 			}
 			if diff := cmp.Diff(options, p.Build); diff != "" {
 				t.Errorf("build (-want +got):\n%s", diff)
