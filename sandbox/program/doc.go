@@ -6,6 +6,10 @@
 // while one runs a watch measures processor time and memory. Whoever passes a limit, or may have harmed
 // the process, ends with it. A program that ended well leaves a child that may run another one.
 //
+// A program can be run again to where it was. All that it learns of the world comes with a result, a timer or its start,
+// and nothing else changes its clock or its randomness; so the seed, the start and the order of those lead it to the same
+// place, through the same calls (see replay).
+//
 // What it does not do: it does not measure the wall clock and cannot be relied on to end; both are the
 // parent's (package pool). Nothing that it says is trusted there.
 //
