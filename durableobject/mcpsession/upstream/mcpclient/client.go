@@ -249,7 +249,7 @@ func (c *client) Tools(ctx context.Context) ([]upstream.Tool, error) {
 	return tools, nil
 }
 
-// Call calls a tool. What its result becomes is said at value.
+// Call calls a tool. What its result becomes is said at the package.
 func (c *client) Call(ctx context.Context, tool string, arguments json.RawMessage) (json.RawMessage, error) {
 	if len(arguments) == 0 {
 		arguments = json.RawMessage("{}")

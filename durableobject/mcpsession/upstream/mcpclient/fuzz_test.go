@@ -103,3 +103,22 @@ func FuzzAnswer(f *testing.F) {
 		}
 	})
 }
+
+// A challenge is never more than its parts.
+func FuzzRefusal(f *testing.F) {
+	for _, challenge := range []string{
+		"", "Bearer", `Bearer error="insufficient_scope", scope="a b"`, `Basic realm="x", Bearer error=invalid_token`,
+		`Bearer error="`, `Bearer =`, `Bearer error=,`, `"`, `Bearer error="a\`, "Bearer\x00", `, ,Bearer scope="\""`,
+	} {
+		f.Add(challenge)
+	}
+	f.Fuzz(func(t *testing.T, challenge string) {
+		e := Unauthorized(http.StatusUnauthorized, challenge)
+		if e.Code != upstream.CodeUnauthorized || e.Message == "" || len(e.Message) > 1024 {
+			t.Errorf("got %+v", e)
+		}
+		if len(e.Details) > 0 && !json.Valid(e.Details) {
+			t.Errorf("got details %q", e.Details)
+		}
+	})
+}

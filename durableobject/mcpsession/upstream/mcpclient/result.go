@@ -10,15 +10,7 @@ import (
 	"github.com/tandem-do/tandem/durableobject/mcpsession/upstream"
 )
 
-// value makes JSON of a tool's result, so that a program gets what it would work with:
-//
-//   - the structured content, if there is some;
-//   - text alone: the blocks joined by line breaks, as a string; or, if it is a JSON object or array, that. Numbers
-//     and the like stay text, as nothing tells that they are not meant as such;
-//   - anything else: {"content": [the blocks as MCP has them]};
-//   - no content: null.
-//
-// A result that says it is an error becomes an *upstream.Error with its text.
+// value makes JSON of a tool's result, or an *upstream.Error; the package's comment says how.
 func value(tool string, r *mcp.CallToolResult) (json.RawMessage, error) {
 	if r.NeedsInput() {
 		return nil, upstream.Errorf(upstream.CodeFailed,

@@ -167,8 +167,8 @@ func printable(s string) string {
 // fetch sends the person to the authorization server and waits for the browser to come back.
 func (s *signIn) fetch(ctx context.Context, args *auth.AuthorizationArgs) (*auth.AuthorizationResult, error) {
 	address, err := url.Parse(args.URL)
-	if err != nil {
-		return nil, errors.New("the authorization endpoint is not a URL")
+	if err != nil || address.Scheme != "https" && address.Scheme != "http" {
+		return nil, errors.New("the authorization endpoint is not an address for a browser")
 	}
 	query := address.Query()
 	s.mu.Lock()
