@@ -44,12 +44,10 @@ func newWorker(sys system) *cobra.Command {
 	fs.StringVar(&router, "router", "", "gRPC target of the router")
 	fs.StringVar(&o.Issuer, "issuer", "", "URL of the OpenID provider")
 	fs.StringVar(&o.Audience, "audience", "", "what tokens must be for (default: the MCP endpoint's URL)")
-	fs.StringVar(&o.WebClientID, "web-client-id", "",
-		"client at the provider for sign-in with a browser (default: the address of its client-ID metadata document)")
+	fs.StringVar(&o.WebClientID, "web-client-id", "", "client at the provider for browsers (default: a metadata document)")
 	fs.Var(secretValue{&o.WebClientSecret}, "web-client-secret", "secret of that client, if it has one")
 	fromEnv(fs, "web-client-secret", "TANDEM_WEB_CLIENT_SECRET")
-	fs.StringVar(&o.SessionKeyFile, "session-key-file", "",
-		"key of browser sessions, made if absent; without it they end with the process")
+	fs.StringVar(&o.SessionKeyFile, "session-key-file", "", "key of browser sessions, made if absent (default: random)")
 	addDirectoryFlag(fs, &o.Directory, "users and organizations: sqlite:PATH or postgres://…")
 	fs.StringSliceVar(&o.AllowedHosts, "allowed-host", nil, "Host header accepted beside the public URL's; repeatable")
 	fs.StringSliceVar(&o.AllowedOrigins, "allowed-origin", nil, "Origin header accepted beside those hosts'; repeatable")
