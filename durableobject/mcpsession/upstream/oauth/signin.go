@@ -45,13 +45,15 @@ func SignIn(ctx context.Context, o SignInOptions) (Credentials, error) {
 			return Credentials{}, err
 		}
 	}
-	if err := s.try(ctx); err != nil {
-		if s.failed != nil { // it says more than what came of it
-			return Credentials{}, s.failed
-		}
+	err = s.try(ctx)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case s.failed != nil: // it says more than what came of it
+		return Credentials{}, s.failed
+	case err != nil:
 		return Credentials{}, err
-	}
-	if s.issued.AccessToken == "" {
+	case s.issued.AccessToken == "":
 		return Credentials{}, upstream.Errorf(upstream.CodeUnauthorized, "the source does not ask anyone to sign in")
 	}
 	return s.issued, nil
@@ -73,6 +75,9 @@ var _ auth.OAuthHandler = (*signIn)(nil)
 
 func (s *signIn) prepare() error {
 	o := s.options
+	if o.OpenBrowser == nil {
+		return errors.New("there is no browser to open")
+	}
 	config := &auth.AuthorizationCodeHandlerConfig{
 		RedirectURL:              s.redirect.url,
 		AuthorizationCodeFetcher: s.fetch,
@@ -128,7 +133,8 @@ func (s *signIn) try(ctx context.Context) error {
 		return err
 	}
 	_, err = client.Tools(ctx)
-	return errors.Join(err, client.Close())
+	_ = client.Close() // what was issued is good all the same
+	return err
 }
 
 // TokenSource returns the source of what was issued so far.
