@@ -14,7 +14,8 @@ import (
 
 const (
 	soakOrganizations = 5
-	soakSettle        = 2 * time.Minute
+	soakWarm          = 3 * time.Second
+	soakSettle        = 80 * time.Second
 )
 
 // benchSoak has sessions of several organizations execute without pause, and fails if one of them is treated worse than
@@ -31,13 +32,15 @@ func benchSoak(ctx context.Context, s settings) error {
 		}
 		count := func() (soak.Counts, error) { return soak.Count(ctx, pids, profiles) }
 		o := soak.Options{
-			URL: ready.MCPURL, Sessions: s.sessions, Duration: s.duration, Code: "return 6 * 7", Want: "42",
+			URL: ready.MCPURL, Sessions: s.sessions, Duration: s.duration,
+			// Long enough that the processes are what is scarce.
+			Code: "await new Promise(r => setTimeout(r, 100)); return 6 * 7", Want: "42",
 		}
 		for range soakOrganizations {
 			o.Tokens = append(o.Tokens, stack.NewIdentity(t).Token)
 		}
 		warm := o
-		warm.Sessions, warm.Duration = 2*soakOrganizations, time.Second
+		warm.Duration = soakWarm
 		if _, err := soak.Run(ctx, warm); err != nil {
 			return err
 		}
@@ -63,6 +66,8 @@ func benchSoak(ctx context.Context, s settings) error {
 		}
 		printCounts("afterwards", after)
 		if leaks := after.Leaked(before); len(leaks) > 0 {
+			profile, _ := soak.Goroutines(ctx, pids["durableobject"], profiles) // as far as it goes
+			fmt.Printf("%.4000s\n%s\n", profile, stack.Log())
 			failed = append(failed, errors.New("leaked: "+strings.Join(leaks, "; ")))
 		}
 		return errors.Join(failed...)

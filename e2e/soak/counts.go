@@ -1,9 +1,9 @@
 package soak
 
 import (
-	"bufio"
 	"context"
 	"fmt"
+	"io"
 	"maps"
 	"net"
 	"net/http"
@@ -32,11 +32,12 @@ func Count(ctx context.Context, pids map[string]int, profiles string) (Counts, e
 			return c, fmt.Errorf("descriptors of %s: %w", name, err)
 		}
 		c.Descriptors[name] = len(entries)
-		sockets, err := filepath.Glob(filepath.Join(profiles, fmt.Sprintf("*-%d.sock", pid)))
-		if err != nil || len(sockets) != 1 {
-			return c, fmt.Errorf("profile sockets of %s: %d, %w", name, len(sockets), err)
+		profile, err := Goroutines(ctx, pid, profiles)
+		if err != nil {
+			return c, fmt.Errorf("goroutines of %s: %w", name, err)
 		}
-		if c.Goroutines[name], err = goroutines(ctx, sockets[0]); err != nil {
+		line, _, _ := strings.Cut(profile, "\n")
+		if c.Goroutines[name], err = strconv.Atoi(strings.TrimPrefix(line, "goroutine profile: total ")); err != nil {
 			return c, fmt.Errorf("goroutines of %s: %w", name, err)
 		}
 	}
@@ -44,28 +45,29 @@ func Count(ctx context.Context, pids map[string]int, profiles string) (Counts, e
 	return c, nil
 }
 
-// goroutines asks a process how many it has.
-func goroutines(ctx context.Context, socket string) (int, error) {
+// Goroutines returns the profile of a process's goroutines: what they do, the most frequent first.
+func Goroutines(ctx context.Context, pid int, profiles string) (string, error) {
+	sockets, err := filepath.Glob(filepath.Join(profiles, fmt.Sprintf("*-%d.sock", pid)))
+	if err != nil || len(sockets) != 1 {
+		return "", fmt.Errorf("%d profile sockets of process %d: %w", len(sockets), pid, err)
+	}
 	client := http.Client{Timeout: 10 * time.Second, Transport: &http.Transport{
 		DisableKeepAlives: true,
 		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
-			return (&net.Dialer{}).DialContext(ctx, "unix", socket)
+			return (&net.Dialer{}).DialContext(ctx, "unix", sockets[0])
 		},
 	}}
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://profile/debug/pprof/goroutine?debug=1", nil)
 	if err != nil {
-		return 0, err
+		return "", err
 	}
 	resp, err := client.Do(r)
 	if err != nil {
-		return 0, err
+		return "", err
 	}
 	defer resp.Body.Close()
-	line, err := bufio.NewReader(resp.Body).ReadString('\n')
-	if err != nil {
-		return 0, err
-	}
-	return strconv.Atoi(strings.TrimPrefix(strings.TrimSpace(line), "goroutine profile: total "))
+	text, err := io.ReadAll(resp.Body)
+	return string(text), err
 }
 
 // Children returns the processes that a process has started and that have not ended.
