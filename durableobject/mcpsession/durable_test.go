@@ -18,6 +18,7 @@ import (
 	"google.golang.org/protobuf/testing/protocmp"
 
 	"github.com/tandem-do/tandem/durableobject"
+	"github.com/tandem-do/tandem/durableobject/storage"
 	"github.com/tandem-do/tandem/proto/props"
 	sandboxpb "github.com/tandem-do/tandem/proto/sandbox/v1"
 )
@@ -736,6 +737,68 @@ func TestInputRequiredSurvivesItsHost(t *testing.T) {
 		answer := fmt.Sprintf(`,"requestState":%q,"inputResponses":{"approval":{"action":"accept","content":{}}}`, state[1])
 		if _, body = client.post(t, "tools/call", "execute", call+answer); !strings.Contains(body, `"status":"completed"`) {
 			t.Errorf("with the answer: %s", body)
+		}
+	})
+}
+
+// An answer on the page counts whatever host it finds, and also if that is lost before anybody asks what came of it.
+func TestPageAnswerSurvivesItsHost(t *testing.T) {
+	onPage(t, Options{}, func(t *testing.T, w *world, u *user) {
+		e := addEffect(w)
+		w.sandbox.set("work", callAll([2]string{createPolicy, creating("a")}, [2]string{listPolicies, ""}, [2]string{effectTool, ""}))
+		text, _ := execute(t, u.connect(t, nil), "work")
+		id := pausedID(t, text)
+		w.crash()
+		if view := look(t, u, id); view.Status != props.PausePending {
+			t.Errorf("the page is told %+v", view)
+		}
+		if view := answer(t, u, id, actionAccept); view.Status != props.PauseAnswered || !view.ByPage {
+			t.Errorf("the answer gave %+v", view)
+		}
+		<-e.began
+		w.powerCut()
+		if view := answer(t, u, id, actionDecline); view.Answer != actionAccept {
+			t.Errorf("another answer gave %+v", view)
+		}
+		r := <-wait(t, u.connect(t, nil), id)
+		if text, _ := shown(t, r); r.IsError || !strings.Contains(text, codeOutcomeUnknown) || e.count() != 1 {
+			t.Errorf("%d effects, the client got %s", e.count(), encode(r))
+		}
+		if d := cmp.Diff(map[string]int{"a": 1}, made(t, w)); d != "" {
+			t.Errorf("made (-want +got):\n%s", d)
+		}
+	})
+}
+
+// What is damaged on disk is not run again.
+func TestDamagedExecutionExpires(t *testing.T) {
+	approvals(t, Options{}, func(t *testing.T, w *world, u *user) {
+		w.sandbox.set("work", callAll([2]string{createPolicy, creating("a")}, [2]string{listPolicies, ""}))
+		text, _ := execute(t, u.connect(t, nil), "work")
+		id := pausedID(t, text)
+		parsed, _ := parseExecutionID(id)
+		w.stop()
+		store, err := storage.Open(storage.Options{Dir: "store", FS: w.fs})
+		if err != nil {
+			t.Fatal(err)
+		}
+		object := store.Object(props.NamespaceExecution,
+			w.namespace(props.NamespaceExecution).IDs().FromName(parsed.Base()), storage.Hooks{})
+		if _, err := object.Delete(t.Context(), []string{historyKey(callsPrefix, 1)}, storage.PutOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		if err := object.Sync(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if err := store.Close(); err != nil {
+			t.Fatal(err)
+		}
+		w.start()
+		s := u.connect(t, nil)
+		for range 2 {
+			if text, r := resume(t, s, id, "accept"); !saysAgain(t, text, r, "execution_expired") {
+				t.Errorf("resume = %s", encode(r))
+			}
 		}
 	})
 }
