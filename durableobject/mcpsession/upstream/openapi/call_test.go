@@ -23,7 +23,7 @@ import (
 	"github.com/tandem-do/tandem/durableobject/mcpsession/upstream/egress"
 )
 
-const maxCompiled = 20
+const maxCompiled = 5
 
 // one is a document with one operation, called one, without parameters.
 const one = `{"openapi":"3.1.0","paths":{"/one":{"get":{"operationId":"one"}}}}`

@@ -60,7 +60,7 @@ type translator struct {
 }
 
 func newTranslator(doc *document, hide direction) *translator {
-	return &translator{doc: doc, hide: hide}
+	return &translator{doc: doc, hide: hide, detail: detailAll}
 }
 
 // build makes the schema whose root compose makes, in as much detail as fits.
