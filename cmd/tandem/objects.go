@@ -90,7 +90,7 @@ func (f *objectsFlags) onObject(
 	cmd.Use += " NAMESPACE {ID | --name NAME}"
 	cmd.Flags().SortFlags = false
 	cmd.Flags().StringVar(&f.name, "name", "", "name of the object, instead of its ID")
-	cmd.Args = arguments("a namespace, and an object's ID or --name", 1, 2)
+	cmd.Args = arguments("a namespace, and an object's ID or --name", 2)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		var name *string
 		if cmd.Flags().Changed("name") {
@@ -109,10 +109,10 @@ func (f *objectsFlags) onObject(
 	return cmd
 }
 
-// arguments wants a number of arguments.
-func arguments(what string, least, most int) cobra.PositionalArgs {
+// arguments wants arguments: one at least.
+func arguments(what string, most int) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
-		if len(args) < least || len(args) > most {
+		if len(args) == 0 || len(args) > most {
 			return usagef("%s takes %s, got %q", cmd.CommandPath(), what, args)
 		}
 		return nil
@@ -134,7 +134,7 @@ func (f *objectsFlags) list() *cobra.Command {
 	o := objects.ListOptions{Limit: defaultObjectsLimit}
 	cmd := &cobra.Command{
 		Use: "list NAMESPACE", Short: "List the objects of a namespace that have durable state",
-		Args:    arguments("one namespace", 1, 1),
+		Args:    arguments("one namespace", 1),
 		Example: "  tandem objects list chat-Room\n  tandem objects list chat-Room --limit 0 --json",
 	}
 	cmd.Flags().SortFlags = false
@@ -240,7 +240,7 @@ func (f *objectsFlags) imports() *cobra.Command {
 	overwrite := false
 	cmd := &cobra.Command{
 		Use: "import FILE", Short: "Make an object from a file of export, whole or not at all",
-		Args:    arguments("one file, or - for standard input", 1, 1),
+		Args:    arguments("one file, or - for standard input", 1),
 		Example: "  tandem objects import lobby.obj\n  tandem objects import lobby.obj --overwrite",
 	}
 	cmd.Flags().BoolVar(&overwrite, "overwrite", false, "replace the object if it exists")

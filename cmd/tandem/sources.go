@@ -99,7 +99,7 @@ func (f *sourcesFlags) one(
 ) *cobra.Command {
 	return &cobra.Command{
 		Use: name + " {NAME | ID}", Short: short, Example: "  tandem sources " + name + " github",
-		Args: arguments("a source's name or ID", 1, 1),
+		Args: arguments("a source's name or ID", 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return f.run(cmd.Flags(), func(ctx context.Context, c *sources.Client) error { return do(c, ctx, args[0]) })
 		},
@@ -123,7 +123,7 @@ func (f *sourcesFlags) add() *cobra.Command {
 	disabled := false
 	cmd := &cobra.Command{
 		Use: "add NAME", Short: "Add a source",
-		Args: arguments("a name, the source's segment in tools.<name>.<tool>", 1, 1),
+		Args: arguments("a name, the source's segment in tools.<name>.<tool>", 1),
 		Long: `Add a source. It is connected to first, so that what is wrong shows at once. Secrets are read from the
 environment, a file or standard input, and kept encrypted by the object host.`,
 		Example: `  tandem sources add github --mcp https://api.githubcopilot.com/mcp/ --bearer-env GITHUB_TOKEN
@@ -187,7 +187,7 @@ func (f *sourcesFlags) update() *cobra.Command {
 	name, enable, disable := "", false, false
 	cmd := &cobra.Command{
 		Use: "update {NAME | ID}", Short: "Rename, enable or disable a source, or give it other credentials",
-		Args: arguments("a source's name or ID", 1, 1),
+		Args: arguments("a source's name or ID", 1),
 		Example: `  tandem sources update github --disable
   tandem sources update github --bearer-env GITHUB_TOKEN`,
 	}

@@ -129,7 +129,9 @@ func TestRefused(t *testing.T) {
 			{"token without a kind", func(c *props.SourceCreate) { c.Auth.Secret = token }, "kind none has a secret"},
 			{"unknown kind of auth", func(c *props.SourceCreate) { c.Auth = props.SourceCredentials{Kind: "basic", Secret: token} }, "auth kind must be"},
 			{"line in a token", func(c *props.SourceCreate) { c.Auth = bearer(token + "\nx: y") }, "characters"},
-			{"header that is ours", func(c *props.SourceCreate) { c.Auth = props.SourceCredentials{Kind: "header", Header: "host", Secret: token} }, "cannot hold"},
+			{"header that is ours", func(c *props.SourceCreate) {
+				c.Auth = props.SourceCredentials{Kind: "header", Header: "host", Secret: token}
+			}, "cannot hold"},
 			{"OAuth for an API", func(c *props.SourceCreate) {
 				c.Kind, c.Auth = "openapi", props.SourceCredentials{Kind: "oauth", Secret: "{}"}
 			}, "kind mcp"},
@@ -436,7 +438,7 @@ func TestManyTools(t *testing.T) {
 		}
 		at := w.net.serve(mcpURL, names...)
 		for i := range at.tools {
-			at.tools[i].Description = strings.Repeat("x", 10_000)
+			at.tools[i].Description = strings.Repeat("x", 600)
 		}
 		for i := range 3 {
 			w.create(props.SourceCreate{Name: fmt.Sprintf("s%d", i), Kind: props.SourceMCP, URL: mcpURL})

@@ -127,9 +127,10 @@ func (w *world) stop() {
 	cancel()
 	_ = w.host.Drain(now) // it says that not all has ended yet
 	w.cancel()
-	if err := errors.Join(<-w.served, w.caller.Close(), w.store.Close(), w.pool.Close()); err != nil {
+	if err := errors.Join(<-w.served, w.caller.Close(), w.store.Close()); err != nil {
 		w.t.Error(err)
 	}
+	w.pool.Close()
 }
 
 // crash loses the host and starts another one on the same store.

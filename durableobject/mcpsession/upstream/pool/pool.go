@@ -306,12 +306,11 @@ func (p *Pool) Drop(owner, source string, keep uint64) {
 }
 
 // Close closes all connections and refuses new ones. Calls that are under way close theirs at their end.
-func (p *Pool) Close() error {
+func (p *Pool) Close() {
 	p.mu.Lock()
 	p.closed = true
 	p.mu.Unlock()
 	p.remove(func(Key) bool { return true })
-	return nil
 }
 
 func (p *Pool) remove(match func(Key) bool) {

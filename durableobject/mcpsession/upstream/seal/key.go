@@ -69,7 +69,7 @@ func ReadOrCreateKey(path string) (Key, error) {
 	if !errors.Is(err, fs.ErrNotExist) {
 		return key, err
 	}
-	rand.Read(key[:]) //nolint:errcheck // it never fails
+	rand.Read(key[:]) // it never fails
 	if err := createFile(path, base64.StdEncoding.EncodeToString(key[:])+"\n"); err != nil && !errors.Is(err, fs.ErrExist) {
 		return Key{}, fmt.Errorf("make secrets key: %w", err)
 	}

@@ -69,7 +69,7 @@ func (s *Sealer) Seal(secret, associated []byte) []byte {
 	sealed[0] = version
 	copy(sealed[1:], s.id)
 	nonce := sealed[1+keyIDBytes:]
-	rand.Read(nonce) //nolint:errcheck // it never fails
+	rand.Read(nonce) // it never fails
 	return s.aead.Seal(sealed, nonce, secret, bind(sealed[:1+keyIDBytes], associated))
 }
 
