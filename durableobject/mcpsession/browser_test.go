@@ -250,3 +250,34 @@ func TestPageApprovesAfterCrash(t *testing.T) {
 		}
 	})
 }
+
+// The page and the client answer at the same moment: one of them wins, and everybody is told the same.
+func TestPageAndClientRace(t *testing.T) {
+	onPage(t, Options{}, func(t *testing.T, w *world, u *user) {
+		s := u.connect(t, nil)
+		wins := map[bool]int{}
+		for range 20 {
+			text, _ := execute(t, s, "once")
+			id := pausedID(t, text)
+			byTheClient := make(chan *mcp.CallToolResult)
+			go func() {
+				r, err := s.CallTool(t.Context(), &mcp.CallToolParams{
+					Name: "resume", Arguments: map[string]any{"executionId": id, "action": "decline"},
+				})
+				if err != nil {
+					t.Errorf("resume: %v", err)
+				}
+				byTheClient <- r
+			}()
+			view := answer(t, u, id, actionAccept)
+			text, _ = shown(t, <-byTheClient)
+			accepted := view.Answer == actionAccept
+			if view.Status != props.PauseAnswered || strings.Contains(text, "was declined") == accepted ||
+				look(t, u, id).Answer != view.Answer {
+				t.Errorf("the page was told %+v, the client %s", view, text)
+			}
+			wins[accepted]++
+		}
+		t.Logf("accepted: %d, declined: %d", wins[true], wins[false])
+	})
+}

@@ -1,6 +1,7 @@
 package scenario
 
 import (
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -126,6 +127,8 @@ func TestApproveInTheBrowser(t *testing.T) {
 		t.Errorf("after a decline: %+v", r)
 	}
 
+	a.withoutSession(t)
+
 	// Nobody can be there in the person's stead: the model, a bearer token, another account.
 	id, page = a.pause(t, guardedCode)
 	if r := a.client.Resume(t, id, "accept"); !r.IsError {
@@ -157,6 +160,36 @@ func TestApproveInTheBrowser(t *testing.T) {
 		if !strings.Contains(problem, "403 (Forbidden)") && !strings.Contains(problem, "favicon") {
 			t.Errorf("the browser reports %s", problem)
 		}
+	}
+}
+
+// withoutSession approves a call of version 2026-07-28 in the browser, which is signed in.
+func (a approver) withoutSession(t *testing.T) {
+	t.Helper()
+	endpoint := a.opts.URL + "?elicitation_mode=browser"
+	code, err := json.Marshal(guardedCode)
+	if err != nil {
+		t.Fatal(err)
+	}
+	call := func(params string) map[string]any {
+		t.Helper()
+		result, r := laterAt(t, endpoint, a.opts.Token, "tools/call", params)
+		content, ok := result["structuredContent"].(map[string]any)
+		if !ok {
+			t.Fatalf("%d %s", r.Status, r.Body)
+		}
+		return content
+	}
+	paused := call(`"name":"execute","arguments":{"code":` + string(code) + `}`)
+	page, _ := paused["approvalUrl"].(string)
+	if p := a.browser.Goto(t, page); !strings.Contains(p.Text, "raw 1") {
+		t.Errorf("the page of %v is %+v", paused, p)
+	}
+	a.browser.TabTo(t, "Approve")
+	a.browser.Follow(t, "Enter")
+	if done := call(fmt.Sprintf(`"name":"resume","arguments":{"executionId":%q}`, paused["executionId"])); done["status"] !=
+		"completed" {
+		t.Errorf("after the approval: %v", done)
 	}
 }
 

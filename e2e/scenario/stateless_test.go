@@ -13,6 +13,12 @@ import (
 // later sends a request of protocol version 2026-07-28, which stands alone, and returns the answer's result.
 func later(t *testing.T, s *harness.Stack, token, method, params string) (result map[string]any, r harness.Response) {
 	t.Helper()
+	return laterAt(t, s.MustReady(t).MCPURL, token, method, params)
+}
+
+// laterAt is later at an address of the endpoint.
+func laterAt(t *testing.T, address, token, method, params string) (result map[string]any, r harness.Response) {
+	t.Helper()
 	headers := mcpHeaders(token)
 	headers["Mcp-Protocol-Version"], headers["Mcp-Method"] = "2026-07-28", method
 	var named struct{ Name string }
@@ -28,7 +34,7 @@ func later(t *testing.T, s *harness.Stack, token, method, params string) (result
 	body := fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":%q,"params":{%s"_meta":{`+
 		`"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{},`+
 		`"io.modelcontextprotocol/clientInfo":{"name":"raw","version":"1"}}}}`, method, params)
-	r = harness.Do(t, "POST", s.MustReady(t).MCPURL, headers, []byte(body))
+	r = harness.Do(t, "POST", address, headers, []byte(body))
 	if r.Header.Get("Mcp-Session-Id") != "" {
 		t.Errorf("%s began a session", method)
 	}
