@@ -45,7 +45,9 @@ func benchHostile(ctx context.Context, s settings) error {
 		defer end()
 		probed := make(chan error, 1)
 		go func() { probed <- probe(attacked, "during the attack", victim) }()
-		attacker := mcpClient{http: newHTTPClient(attackers), url: ready.MCPURL, token: stack.NewIdentity(t).Token}
+		patient := newHTTPClient(attackers)
+		patient.Timeout = 6 * time.Minute // longer than a program may take
+		attacker := mcpClient{http: patient, url: ready.MCPURL, token: stack.NewIdentity(t).Token}
 		err = attack(attacker, programs)
 		end()
 		err = errors.Join(err, <-probed)

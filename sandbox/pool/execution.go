@@ -67,6 +67,9 @@ type Execution struct {
 	pending map[uint64]struct{}
 	// cause is why the child was killed; causeNone while it was not.
 	cause cause
+	// slow looks whether the program computes for long; demoted is true once it yields to others, for good.
+	slow    *time.Timer
+	demoted bool
 	// paused is true while the execution counts as one whose clock is stopped.
 	paused bool
 	// stopped is true while the clock is.
@@ -95,6 +98,9 @@ func (p *Pool) Start(ctx context.Context, program Program) (*Execution, error) {
 		}
 		x.clock = startClock(program.WallClock, func() { x.end(causeWallClock) })
 		x.ceiling = time.AfterFunc(program.WallClock+maxStopped, func() { x.end(causeStopped) })
+		x.mu.Lock()
+		x.slow = time.AfterFunc(slowAfter, func() { x.demote(processorTime(c.cmd.Process.Pid)) })
+		x.mu.Unlock()
 		return x, nil
 	}
 }
@@ -110,13 +116,14 @@ func (x *Execution) Run(ctx context.Context, call func(*frame.Call) error) (*san
 	x.ceiling.Stop()
 	x.mu.Lock()
 	x.ended = true
-	cause, paused, abandoned := x.cause, x.paused, x.abandoned != nil
+	x.slow.Stop()
+	cause, paused, demoted, abandoned := x.cause, x.paused, x.demoted, x.abandoned != nil
 	if abandoned {
 		x.abandoned.Stop()
 	}
 	x.mu.Unlock()
 
-	if done != nil && done.Reusable && cause == causeNone {
+	if done != nil && done.Reusable && cause == causeNone && !demoted {
 		x.child.cpu += done.CPU
 		x.pool.release(x.child, paused)
 	} else {

@@ -1,12 +1,15 @@
 package pool
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/tandem-do/tandem/sandbox/frame"
 )
@@ -68,5 +71,41 @@ func TestNamespaces(t *testing.T) {
 	})
 	if err != nil {
 		t.Fatal(err)
+	}
+}
+
+// TestYield holds that a program that computes for long yields to others, and that one that waits does not.
+func TestYield(t *testing.T) {
+	t.Parallel()
+	o := testOptions(t)
+	o.Processes = 1
+	p := newPool(t, o)
+	for _, tc := range []struct {
+		name, code string
+		nice       int
+	}{
+		{"waits", "await new Promise(r => setTimeout(r, 1500)); await tools.a()", 0},
+		{"computes", "for (;;) { await tools.a(); for (let i = 0; i < 1e5; i++); }", 10},
+	} {
+		program := testProgram(tc.code)
+		program.WallClock, program.Limits.CPU = 20*time.Second, 20*time.Second
+		x, err := p.Start(t.Context(), program)
+		if err != nil {
+			t.Fatal(err)
+		}
+		pid, got := x.child.cmd.Process.Pid, 0
+		ctx, cancel := context.WithTimeout(t.Context(), 15*time.Second)
+		_, _ = x.Run(ctx, func(c *frame.Call) error {
+			raw, err := syscall.Getpriority(syscall.PRIO_PROCESS, pid)
+			if got = 20 - raw; err != nil || got == tc.nice {
+				return errors.New("that is all")
+			}
+			x.Settle(&frame.Result{CallID: c.CallID, Value: []byte("1")})
+			return nil
+		})
+		cancel()
+		if got != tc.nice {
+			t.Errorf("a program that %s has the nice value %d, want %d", tc.name, got, tc.nice)
+		}
 	}
 }

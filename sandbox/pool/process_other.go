@@ -6,6 +6,7 @@ import (
 	"os"
 	"runtime"
 	"syscall"
+	"time"
 
 	"github.com/tandem-do/tandem/sandbox/frame"
 )
@@ -34,3 +35,9 @@ func processAttributes(separation) *syscall.SysProcAttr {
 
 // peakBytes is not known: the units of what the system says differ.
 func peakBytes(*os.ProcessState) uint64 { return 0 }
+
+// yieldProcessor does nothing where what a priority holds for differs.
+func yieldProcessor(int) bool { return false }
+
+// processorTime is not known.
+func processorTime(int) time.Duration { return 0 }
