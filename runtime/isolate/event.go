@@ -83,7 +83,7 @@ func (c *eventContext) Value(key any) any {
 func (e *Event) begin(start func(*Event) (goja.Value, error)) {
 	c := e.context
 	if c.ended || e.values.Err() != nil {
-		e.done(newCanceledError())
+		e.cancel()
 		return
 	}
 	e.waiter.onFail = e.done
@@ -130,9 +130,6 @@ func (e *Event) done(err error) {
 
 // cancel is what becomes of an event whose caller has gone: a context with nothing else to do ends.
 func (e *Event) cancel() {
-	if e.finished {
-		return
-	}
 	e.done(newCanceledError())
 	c := e.context
 	if !c.options.Object && c.waiters.empty() && c.tasks == 0 {

@@ -4,6 +4,8 @@ import (
 	"time"
 
 	"github.com/dop251/goja"
+
+	"github.com/tandem-do/tandem/runtime/compatibility"
 )
 
 // userAgent is navigator.userAgent, from which libraries tell where they run.
@@ -82,23 +84,14 @@ func (r *Realm) newNavigator() *goja.Object {
 	return o
 }
 
-// flagDates are the compatibility flags that scripts ask for, with the date at which each became the default.
-func flagDates() map[string]string {
-	return map[string]string{
-		"nodejs_compat": "2026-08-04", "nodejs_compat_v2": "2026-08-04", "nodejs_als": "9999-99-99",
-		"global_navigator": "2022-03-21", "url_standard": "2022-10-31", "streams_enable_constructors": "2022-11-30",
-		"transformstream_enable_standard_constructor": "2022-11-30", "http_headers_getsetcookie": "2023-03-01",
-		"queues_json_messages": "2024-03-18", "fetcher_no_get_put_delete": "2024-03-26", "rpc": "2024-04-03",
-		"set_tostring_tag": "2024-09-26", "enable_weak_ref": "2025-05-05", "allow_eval_during_startup": "2025-06-01",
-		"enable_ctx_exports": "2025-11-17", "rpc_params_dup_stubs": "2026-01-20",
-		"enable_nodejs_global_timers": "2026-02-10", "enhanced_error_serialization": "2026-04-21",
-	}
-}
-
+// newCloudflare tells a script which compatibility flags are on. Like workerd: an object without prototype that has every
+// flag by the name that switches it on, and can't be changed.
 func (r *Realm) newCloudflare() *goja.Object {
-	flags := r.rt.NewObject()
-	for name, date := range flagDates() {
-		_ = flags.Set(name, r.isolate.Compatibility().Since(date, name, "no_"+name))
+	flags := r.rt.CreateObject(nil)
+	c := r.isolate.Compatibility()
+	on := compatibility.Resolve(c.Date, c.Flags)
+	for _, f := range compatibility.Flags() {
+		_ = flags.DefineDataProperty(f.Name, r.rt.ToValue(on[f.Name]), goja.FLAG_FALSE, goja.FLAG_FALSE, goja.FLAG_TRUE)
 	}
 	o := r.rt.NewObject()
 	_ = o.Set("compatibilityFlags", flags)
