@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/url"
 	"os"
 	"strings"
@@ -37,7 +38,8 @@ func newSources(sys system) *cobra.Command {
 		Long: `Add, show and change the sources of an organization: remote MCP servers and OpenAPI documents whose
 operations become tools of programs, at tools.<source>.<tool>. The worker is asked with a token of
 a member, from $TANDEM_TOKEN, --token-file, or --sign-in.`,
-		Example: `  tandem sources add github --mcp https://api.githubcopilot.com/mcp/ --bearer-env GITHUB_TOKEN
+		Example: `  export TANDEM_TOKEN=$(tandem sources token)
+  tandem sources add github --mcp https://api.githubcopilot.com/mcp/ --bearer-env GITHUB_TOKEN
   tandem sources list
   tandem sources tools github`,
 		Args: noArguments,
@@ -51,7 +53,7 @@ a member, from $TANDEM_TOKEN, --token-file, or --sign-in.`,
 		"file of a bearer token, - for standard input (default: $"+tokenVariable+")")
 	fs.BoolVar(&f.signIn, "sign-in", false, "sign in to the worker with a browser, instead of a token")
 	fs.BoolVar(&f.options.JSON, "json", false, "print one JSON document a line")
-	cmd.AddCommand(f.add(), f.list(), f.update(),
+	cmd.AddCommand(f.add(), f.list(), f.update(), f.newToken(),
 		f.one("show", "Show a source", (*sources.Client).Show),
 		f.one("tools", "List the tools of a source", (*sources.Client).Tools),
 		f.one("refresh", "Ask a source for its tools again", (*sources.Client).Refresh),
@@ -114,6 +116,26 @@ func (f *sourcesFlags) list() *cobra.Command {
 }
 
 func list(ctx context.Context, c *sources.Client) error { return c.List(ctx) }
+
+// newToken returns `tandem sources token`.
+func (f *sourcesFlags) newToken() *cobra.Command {
+	return &cobra.Command{
+		Use: "token", Short: "Sign in to the worker with a browser and print a token", Args: noArguments,
+		Example: "  export TANDEM_TOKEN=$(tandem sources token)",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := applyEnv(cmd.Flags(), f.sys.lookup); err != nil {
+				return err
+			}
+			ctx, _, stop := signals(func() { os.Exit(exitKilled) })
+			defer stop()
+			token, err := sources.WorkerToken(ctx, f.options.URL, f.sys.stderr)
+			if err == nil {
+				_, err = fmt.Fprintln(f.sys.stdout, token)
+			}
+			return err
+		},
+	}
+}
 
 // add returns `tandem sources add`.
 func (f *sourcesFlags) add() *cobra.Command {
