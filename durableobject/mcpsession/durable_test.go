@@ -620,9 +620,9 @@ func TestAnsweredAndAbandoned(t *testing.T) {
 // A program with too much behind it goes on, but only with the process and the host that it has.
 func TestTooMuchToKeep(t *testing.T) {
 	approvals(t, Options{}, func(t *testing.T, w *world, u *user) {
-		long := encode(map[string]string{"query": strings.Repeat("x", 1000)})
+		long := encode(map[string]string{"query": strings.Repeat("x", maxArgumentBytes/2)})
 		var calls [][2]string
-		for range maxHistoryCalls + 1 {
+		for range maxHistoryBytes/len(long) + 1 {
 			calls = append(calls, [2]string{"search", long})
 		}
 		w.sandbox.set("before", callAll(append(calls, [2]string{listPolicies, ""})...))
