@@ -57,7 +57,8 @@ func resultJSON(o *outcome) json.RawMessage {
 	return o.Result
 }
 
-// resultText returns the returned value as text, cut if it is too long: a string as it is, nothing as "(no result)", all else as JSON.
+// resultText returns the returned value as text, cut if it is too long: a string as it is, nothing as "(no result)", all
+// else as JSON.
 func resultText(o *outcome) string {
 	if value := bytes.TrimSpace(o.Result); len(value) == 0 || string(value) == "null" {
 		return "(no result)"
