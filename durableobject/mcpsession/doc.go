@@ -21,7 +21,8 @@
 // answers the error outcome_unknown. What is kept of a program is bounded; one that goes beyond keeps its process while
 // it is paused, and is lost with it.
 //
-// A Policies object holds the rules of one organization and decides, for one tool call at a time, whether it may run.
+// A Policies object holds the rules of one organization and decides, for one tool call at a time, whether it may run. A
+// Sources object (package sources) has its sources of tools: an Execution looks their tools up there and has them called.
 //
 // Guarantees: a session id is not given out before its meta is on disk; a paused execution is not told of before its
 // journal is; a pause is approved at most once, and an approval never counts for another pause, whatever is resent or

@@ -30,7 +30,9 @@ var (
 )
 
 // Connect implements upstream.Connector.
-func (f *fakeUpstream) Connect(context.Context, upstream.Spec) (upstream.Source, error) { return f, nil }
+func (f *fakeUpstream) Connect(context.Context, upstream.Spec) (upstream.Source, error) {
+	return f, nil
+}
 
 // Inspect implements upstream.Connector.
 func (f *fakeUpstream) Inspect(ctx context.Context, _ upstream.Spec) (upstream.Inspection, error) {

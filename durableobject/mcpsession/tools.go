@@ -36,7 +36,8 @@ const executeDescription = `Run a JavaScript or TypeScript program and return wh
 
 The code is the body of an async function: use await and return at the top level. There is no network and no file ` +
 	`system, and nothing is kept from one call to the next.
-- tools.search({query, limit, offset}) finds tools; tools.describe.tool({path}) gives a tool's JSON Schema.
+- tools.search({query, limit, offset}) finds tools, those of the organization's sources (tools.<source>.<tool>) too; ` +
+	`tools.describe.tool({path}) gives a tool's JSON Schemas.
 - await tools.<path>(args) calls a tool. It resolves to {ok: true, data} or {ok: false, error: {code, message}}.
 - console.log lines come back as logs; emit(value) adds a value to the output.
 - Limits: 5 minutes, 30 seconds of processor time, 128 MiB of memory.
