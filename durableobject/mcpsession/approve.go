@@ -67,8 +67,8 @@ func (r *run) approve(ctx context.Context, p pause) error {
 		}
 	} else if errors.Is(err, errTooManyPauses) {
 		err = &toolError{Code: codeTooManyApprovals, Message: err.Error()}
-	} else {
-		return errors.Join(errUnanswered, err)
+	} else if ctx.Err() != nil {
+		return errUnanswered
 	}
 	if !errors.Is(err, errUnanswered) && r.setClock(false) != nil {
 		return errUnanswered // the next run of the program finds the answer in its history
