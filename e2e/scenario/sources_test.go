@@ -1,6 +1,7 @@
 package scenario
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
@@ -216,6 +217,45 @@ func TestSources(t *testing.T) {
 	o.must(t, "", "remove", "pets")
 	expect(`return (await tools.pets.getPet({id: 7})).error`, "tool_not_found")
 	expectNoSecrets(t, s, state, o.printed.String())
+}
+
+// A source that wants a sign-in: the stack's own MCP endpoint. The person at the browser is somebody else.
+func TestSourceWithSignIn(t *testing.T) {
+	t.Parallel()
+	s := start(t, harness.Options{Args: []string{"--allow-private-sources"}})
+	ready, token := s.MustReady(t), s.NewIdentity(t).Token
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, shared.binary, "sources", "add", "nested", "--mcp", ready.MCPURL, "--oauth")
+	cmd.Env = append(os.Environ(), "TANDEM_URL="+ready.APIURL, "TANDEM_TOKEN="+token)
+	var stdout bytes.Buffer
+	cmd.Stdout = &stdout
+	stderr, err := cmd.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	var said strings.Builder
+	for lines := bufio.NewScanner(stderr); lines.Scan(); {
+		said.WriteString(lines.Text() + "\n")
+		if address := strings.TrimSpace(lines.Text()); strings.HasPrefix(address, "http") {
+			resp, err := http.Get(address + "&login_hint=somebody-else@example.com") //nolint:noctx // as a browser does
+			if err != nil {
+				t.Fatal(err)
+			}
+			resp.Body.Close()
+		}
+	}
+	if err := cmd.Wait(); err != nil {
+		t.Fatalf("%v: %s%s", err, &said, &stdout)
+	}
+	c := harness.StartNode(t).Connect(t, harness.ConnectOptions{URL: ready.MCPURL, Token: token})
+	r := c.Execute(t, `return (await tools.nested.execute({code: "return 6 * 7"}))`)
+	if r.IsError || !strings.Contains(r.Text, "42") {
+		t.Errorf("a program in a program: %s", r.Text)
+	}
 }
 
 // expectNoSecrets looks for the secrets in all that a stack has written.

@@ -76,9 +76,22 @@ func (s *Sources) open(r *record, key pool.Key) pool.Open {
 			return nil, err
 		}
 		spec.Save = func(secret string) { s.env.rotated.Add(key, secret, len(secret)) }
-		return s.env.Connector.Connect(ctx, spec)
+		source, err := s.env.Connector.Connect(ctx, spec)
+		if err != nil {
+			return nil, err
+		}
+		return weighed{source, len(spec.Document)}, nil
 	}
 }
+
+// weighed is a source that was made of a document.
+type weighed struct {
+	upstream.Source
+	bytes int
+}
+
+// WeightBytes implements pool.Weighty.
+func (w weighed) WeightBytes() int { return w.bytes }
 
 // storeRotated stores the credentials that have replaced those of a connection, if any have. The connection goes on with
 // them.

@@ -16,8 +16,10 @@ import (
 const (
 	// maxSources is how many sources it may have.
 	maxSources = 500
-	// maxInspections is how many of them may be asked for their tools at once.
-	maxInspections = 4
+	// maxInspections is how many of them may be asked for their tools at once, maxAllInspections how many of all
+	// organizations; more of these wait.
+	maxInspections    = 4
+	maxAllInspections = 8
 	// maxIndexBytes bounds the indexes that are kept in memory, of all organizations together.
 	maxIndexBytes = 32 << 20
 	// maxRotatedBytes bounds the renewed credentials that wait to be stored.
@@ -39,7 +41,9 @@ type Options struct {
 // environment is what all instances share.
 type environment struct {
 	Options
-	indexes *retain.Cache[snapshotKey, *index]
+	// inspections has a place for each source that may be asked for its tools.
+	inspections chan struct{}
+	indexes     *retain.Cache[snapshotKey, *index]
 	// rotated has OAuth credentials that have replaced those which a connection was opened with, until they are stored.
 	rotated *retain.Cache[pool.Key, string]
 }
@@ -53,7 +57,7 @@ func Class(o Options) durableobject.Class {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
 	env := &environment{
-		Options: o, indexes: retain.New[snapshotKey, *index](maxIndexBytes),
+		Options: o, inspections: make(chan struct{}, maxAllInspections), indexes: retain.New[snapshotKey, *index](maxIndexBytes),
 		rotated: retain.New[pool.Key, string](maxRotatedBytes),
 	}
 	return durableobject.Class{

@@ -50,8 +50,14 @@ func (s *Sources) inspect(ctx context.Context, spec upstream.Spec) (in inspected
 	return in, err
 }
 
-// ask runs the source's code. A panic in it is the source's failure.
+// ask runs the source's code, when a place is free. A panic in it is the source's failure.
 func (s *Sources) ask(ctx context.Context, spec upstream.Spec, in *inspected) (err error) {
+	select {
+	case s.env.inspections <- struct{}{}:
+		defer func() { <-s.env.inspections }()
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
 	defer func() {
 		if v := recover(); v != nil {
 			s.env.Log.Error("source panicked", "panic", v, "stack", string(debug.Stack()))

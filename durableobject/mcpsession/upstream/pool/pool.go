@@ -4,59 +4,12 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"log/slog"
 	"runtime/debug"
 	"sync"
 	"time"
 
 	"github.com/tandem-do/tandem/durableobject/mcpsession/upstream"
 )
-
-// Defaults of Options.
-const (
-	defaultCallTimeout    = time.Minute
-	defaultConnectTimeout = 30 * time.Second
-	defaultIdleTimeout    = 5 * time.Minute
-	defaultMaxConnections = 256
-	defaultMaxCalls       = 16
-)
-
-// Options bound a pool. The zero value works.
-type Options struct {
-	// CallTimeout bounds one call, the wait for a place and for the connection included. Default 60 s.
-	CallTimeout time.Duration
-	// ConnectTimeout bounds a connection's opening. Default 30 s.
-	ConnectTimeout time.Duration
-	// IdleTimeout is how long a connection is kept without use. Default 5 min.
-	IdleTimeout time.Duration
-	// MaxConnections bounds the connections. Default 256.
-	MaxConnections int
-	// MaxCalls bounds the calls at once to one source. Default 16.
-	MaxCalls int
-	// Log takes what went wrong in sources' code; nil discards it.
-	Log *slog.Logger
-}
-
-func (o Options) withDefaults() Options {
-	duration := func(d *time.Duration, value time.Duration) {
-		if *d <= 0 {
-			*d = value
-		}
-	}
-	duration(&o.CallTimeout, defaultCallTimeout)
-	duration(&o.ConnectTimeout, defaultConnectTimeout)
-	duration(&o.IdleTimeout, defaultIdleTimeout)
-	if o.MaxConnections <= 0 {
-		o.MaxConnections = defaultMaxConnections
-	}
-	if o.MaxCalls <= 0 {
-		o.MaxCalls = defaultMaxCalls
-	}
-	if o.Log == nil {
-		o.Log = slog.New(slog.DiscardHandler)
-	}
-	return o
-}
 
 // Key names a connection.
 type Key struct {
@@ -70,6 +23,12 @@ type Key struct {
 // that are no *upstream.Error are logged, and the caller is not told of them.
 type Open func(ctx context.Context) (upstream.Source, error)
 
+// Weighty is a source that takes more memory than others do.
+type Weighty interface {
+	// WeightBytes is the size of what it was made of.
+	WeightBytes() int
+}
+
 // Pool has the connections.
 type Pool struct {
 	o Options
@@ -77,6 +36,7 @@ type Pool struct {
 	// mu guards the fields below, and those of the connections where they say so.
 	mu     sync.Mutex
 	open   map[Key]*connection
+	weight int
 	closed bool
 }
 
@@ -91,11 +51,12 @@ type connection struct {
 	err    error
 
 	// users counts who has it; last is when the last one gave it back; gone says that it is in the pool no more, and is
-	// closed by its last user. Guarded by the pool's mu.
-	users int
-	last  time.Time
-	gone  bool
-	idle  *time.Timer
+	// closed by its last user; weight is its part of the pool's. Guarded by the pool's mu.
+	users  int
+	weight int
+	last   time.Time
+	gone   bool
+	idle   *time.Timer
 }
 
 // New returns a pool.
@@ -193,16 +154,43 @@ func (p *Pool) connect(ctx context.Context, c *connection, open Open) {
 	ctx, cancel := context.WithTimeoutCause(context.WithoutCancel(ctx), p.o.ConnectTimeout, errTimeout)
 	defer cancel()
 	defer close(c.ready)
-	err := p.guard(func() (err error) {
-		c.source, err = open(ctx)
+	err := p.guard(func() error {
+		source, err := open(ctx)
+		if err == nil {
+			c.source = source
+		}
 		return err
 	})
 	if err == nil && c.source == nil {
 		err = errors.New("pool: opened nothing")
 	}
-	if err != nil {
-		c.source, c.err = nil, p.explain(ctx, err, p.o.ConnectTimeout)
+	if err == nil {
+		err = p.weigh(c)
 	}
+	if err != nil {
+		c.err = p.explain(ctx, err, p.o.ConnectTimeout)
+	}
+}
+
+// weigh makes room for what a new connection weighs. Without any it fails, and the connection is closed by its last user.
+func (p *Pool) weigh(c *connection) error {
+	w, ok := c.source.(Weighty)
+	if !ok {
+		return nil
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if c.gone {
+		return nil
+	}
+	c.weight = w.WeightBytes()
+	p.weight += c.weight
+	for p.weight > p.o.MaxWeightBytes {
+		if !p.dropOldestLocked("") {
+			return upstream.Errorf(upstream.CodeUnavailable, "too many large sources are in use at once; try again")
+		}
+	}
+	return nil
 }
 
 // take returns the connection of a key, and whether the caller must open it.
@@ -213,9 +201,8 @@ func (p *Pool) take(key Key) (c *connection, first bool, err error) {
 		return nil, false, upstream.Errorf(upstream.CodeUnavailable, "the host is restarting")
 	}
 	if c = p.open[key]; c == nil {
-		if len(p.open) >= p.o.MaxConnections && !p.dropOldestLocked() {
-			return nil, false, upstream.Errorf(upstream.CodeUnavailable,
-				"%d sources are in use at once, which is as many as can be; try again", p.o.MaxConnections)
+		if err := p.makeRoomLocked(key.Owner); err != nil {
+			return nil, false, err
 		}
 		c = &connection{key: key, calls: make(chan struct{}, p.o.MaxCalls), ready: make(chan struct{})}
 		p.open[key] = c
@@ -263,11 +250,31 @@ func (p *Pool) expire(c *connection) {
 	}
 }
 
-// dropOldestLocked makes room for a connection by closing the one that has been idle longest, if one is idle.
-func (p *Pool) dropOldestLocked() bool {
+// makeRoomLocked makes room for one more connection of an owner.
+func (p *Pool) makeRoomLocked(owner string) error {
+	own, share := 0, max(1, p.o.MaxConnections/ownerShare)
+	for k := range p.open {
+		if k.Owner == owner {
+			own++
+		}
+	}
+	switch {
+	case own >= share && !p.dropOldestLocked(owner):
+		return upstream.Errorf(upstream.CodeUnavailable,
+			"%d sources are in use at once, which is as many as an organization may; try again", share)
+	case len(p.open) >= p.o.MaxConnections && !p.dropOldestLocked(""):
+		return upstream.Errorf(upstream.CodeUnavailable,
+			"%d sources are in use at once, which is as many as can be; try again", p.o.MaxConnections)
+	}
+	return nil
+}
+
+// dropOldestLocked closes the connection that has been idle longest, of one owner or of all, and reports whether one was
+// idle.
+func (p *Pool) dropOldestLocked(owner string) bool {
 	var oldest *connection
 	for _, c := range p.open {
-		if c.users == 0 && (oldest == nil || c.last.Before(oldest.last)) {
+		if c.users == 0 && (owner == "" || c.key.Owner == owner) && (oldest == nil || c.last.Before(oldest.last)) {
 			oldest = c
 		}
 	}
@@ -283,6 +290,9 @@ func (p *Pool) dropOldestLocked() bool {
 func (p *Pool) removeLocked(c *connection) {
 	if c.idle != nil {
 		c.idle.Stop()
+	}
+	if !c.gone {
+		p.weight -= c.weight
 	}
 	c.gone = true
 	if p.open[c.key] == c {

@@ -99,7 +99,7 @@ func in(t *testing.T, o pool.Options, fn func(t *testing.T, p *pool.Pool, f *fak
 func key(n int) pool.Key { return pool.Key{Owner: "o", Source: fmt.Sprint("s", n), Revision: 1} }
 
 func TestBounds(t *testing.T) {
-	in(t, pool.Options{MaxConnections: 2, MaxCalls: 3}, func(t *testing.T, p *pool.Pool, f *fakes) {
+	in(t, pool.Options{MaxConnections: 8, MaxCalls: 3}, func(t *testing.T, p *pool.Pool, f *fakes) {
 		f.hold = make(chan struct{})
 		var calls sync.WaitGroup
 		for range 10 {
@@ -129,6 +129,66 @@ func TestBounds(t *testing.T) {
 		}
 		synctest.Wait()
 		f.expect(t, 3, 1)
+	})
+}
+
+// The owners together are bounded as well.
+func TestBoundOfAllOwners(t *testing.T) {
+	in(t, pool.Options{MaxConnections: 2}, func(t *testing.T, p *pool.Pool, f *fakes) {
+		f.hold = make(chan struct{})
+		var calls sync.WaitGroup
+		for n := range 2 {
+			calls.Go(func() { _, _ = p.Call(t.Context(), pool.Key{Owner: fmt.Sprint(n)}, f.open, "a", nil) })
+		}
+		synctest.Wait()
+		if _, err := p.Call(t.Context(), key(3), f.open, "a", nil); err == nil || !strings.Contains(err.Error(), "as can be") {
+			t.Errorf("a third connection: %v", err)
+		}
+		close(f.hold)
+		calls.Wait()
+		if _, err := p.Call(t.Context(), key(3), f.open, "a", nil); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// heavy is a source that takes memory.
+type heavy struct{ source }
+
+// WeightBytes implements pool.Weighty.
+func (heavy) WeightBytes() int { return 4 }
+
+func TestWeight(t *testing.T) {
+	in(t, pool.Options{MaxWeightBytes: 9}, func(t *testing.T, p *pool.Pool, f *fakes) {
+		open := func(ctx context.Context) (upstream.Source, error) {
+			_, err := f.open(ctx)
+			return heavy{source{f}}, err
+		}
+		for n := range 5 {
+			if _, err := p.Call(t.Context(), key(n), open, "a", nil); err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(time.Second)
+		}
+		synctest.Wait()
+		f.expect(t, 5, 3) // two are within the bound
+		f.hold = make(chan struct{})
+		var calls sync.WaitGroup
+		for _, n := range []int{3, 4} {
+			calls.Go(func() { _, _ = p.Call(t.Context(), key(n), open, "a", nil) })
+		}
+		synctest.Wait()
+		if _, err := p.Call(t.Context(), key(9), open, "a", nil); err == nil || !strings.Contains(err.Error(), "large sources") {
+			t.Errorf("a third heavy one: %v", err)
+		}
+		f.expect(t, 6, 4) // what was too heavy is closed
+		close(f.hold)
+		calls.Wait()
+		if _, err := p.Call(t.Context(), key(9), open, "a", nil); err != nil {
+			t.Error(err)
+		}
+		synctest.Wait()
+		f.expect(t, 7, 5)
 	})
 }
 
