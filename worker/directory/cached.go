@@ -17,9 +17,9 @@ const (
 	cacheEntries = 8192
 )
 
-// Cached returns d with a cache in front of Organization: memberships are believed for ten seconds, those who ask
-// for the same one at once share one query, and each query is a span of the first one's trace. Refusals and errors
-// are not kept, so that a new membership counts at once. Closing it closes d.
+// Cached returns d with a cache in front of Organization: memberships are believed for ten seconds, and those who ask
+// for the same one at once share one query. Each question is a span of its own trace, answered by a query or not.
+// Refusals and errors are not kept, so that a new membership counts at once. Closing it closes d.
 func Cached(d Directory) Directory {
 	entries, err := lru.New[memberKey, memberEntry](cacheEntries)
 	if err != nil {
@@ -43,6 +43,13 @@ type cached struct {
 
 // Organization implements Directory.
 func (c *cached) Organization(ctx context.Context, accountID, organizationID string) (Membership, error) {
+	ctx, span := telemetry.Start(ctx, telemetry.SpanGetOrganization)
+	m, err := c.organization(ctx, accountID, organizationID)
+	span.End(err)
+	return m, err
+}
+
+func (c *cached) organization(ctx context.Context, accountID, organizationID string) (Membership, error) {
 	key := memberKey{accountID, organizationID}
 	if e, ok := c.entries.Get(key); ok && time.Now().Before(e.until) {
 		return e.membership, nil
@@ -65,9 +72,7 @@ func (c *cached) Organization(ctx context.Context, accountID, organizationID str
 
 // load asks the directory and keeps a good answer.
 func (c *cached) load(ctx context.Context, key memberKey) (Membership, error) {
-	ctx, span := telemetry.Start(ctx, telemetry.SpanGetOrganization)
 	m, err := c.Directory.Organization(ctx, key.account, key.organization)
-	span.End(err)
 	if err == nil {
 		c.entries.Add(key, memberEntry{m, time.Now().Add(cacheTTL)})
 	}

@@ -4,10 +4,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/tandem-do/tandem/proto/telemetry"
+	"github.com/tandem-do/tandem/proto/telemetry/telemetrytest"
 )
 
 // fakeDirectory answers Organization by a function and counts the calls.
@@ -106,4 +112,41 @@ func TestCacheIsBounded(t *testing.T) {
 	if got := c.entries.Len(); got != cacheEntries {
 		t.Errorf("got %d entries, want %d", got, cacheEntries)
 	}
+}
+
+// Every trace shows how its organization was found, once: the first question, one from the cache, and those that share
+// a query. It is there before whatever asked has ended.
+func TestCacheIsTraced(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		release := make(chan struct{})
+		c := Cached(&fakeDirectory{answer: func(context.Context) error { <-release; return nil }})
+		var recorders []*telemetrytest.Recorder
+		var g sync.WaitGroup
+		ask := func() {
+			ctx, rec := telemetrytest.Record(t)
+			recorders = append(recorders, rec)
+			g.Go(func() {
+				ctx, request := telemetry.Start(ctx, telemetry.SpanMCPRequest)
+				_, err := c.Organization(ctx, "a", "o")
+				request.End(err)
+			})
+		}
+		ask()
+		ask()
+		synctest.Wait()
+		close(release)
+		g.Wait()
+		ask() // answered from the cache
+		g.Wait()
+		want := []telemetrytest.Span{
+			{Name: telemetry.SpanGetOrganization, Parent: telemetry.SpanMCPRequest, Status: "ok", Attributes: map[string]string{}},
+			{Name: telemetry.SpanMCPRequest, Status: "ok", Attributes: map[string]string{}},
+		}
+		for i, rec := range recorders {
+			if d := cmp.Diff(want, rec.Ended()); d != "" {
+				t.Errorf("trace %d (-want +got):\n%s", i, d)
+			}
+		}
+	})
 }
