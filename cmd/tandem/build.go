@@ -39,6 +39,9 @@ are checked against each other too: bindings of Workers and of their objects.
 	f.add(cmd)
 	cmd.Flags().BoolVar(&survey, "survey", false, "load every configuration below DIR and count those that would run")
 	cmd.RunE = func(_ *cobra.Command, args []string) error {
+		if err := applyEnv(cmd.Flags(), sys.lookup); err != nil {
+			return err
+		}
 		if survey {
 			return printSurvey(sys.stdout, args)
 		}
@@ -65,6 +68,9 @@ content does, and two builds of one source are the same bytes. Values of secrets
 	f.add(cmd)
 	cmd.Flags().StringVarP(&f.output, "output", "o", "", "file to write (default: the Worker's name with .bundle)")
 	cmd.RunE = func(_ *cobra.Command, args []string) error {
+		if err := applyEnv(cmd.Flags(), sys.lookup); err != nil {
+			return err
+		}
 		_, b, err := f.make(sys, args)
 		if err != nil {
 			return err
@@ -133,9 +139,6 @@ func atMostOneProject(cmd *cobra.Command, args []string) error {
 func (f *projectFlags) make(sys system, args []string) (*project.Project, *bundle.Bundle, error) {
 	if len(args) == 1 {
 		f.options.Path = args[0]
-	}
-	if v, ok := sys.lookup("CLOUDFLARE_ENV"); ok && f.options.Environment == "" {
-		f.options.Environment = v
 	}
 	f.options.Process = environment()
 	p, err := project.Load(f.options)
