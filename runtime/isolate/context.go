@@ -12,9 +12,13 @@ type ContextOptions struct {
 	// Object makes the context that of a live object: it lasts until Close, and an event in it is never said to hang,
 	// since another may yet help it.
 	Object bool
-	// Deliver is called with what continues an event when a timer is due or the outside world has answered; it calls
-	// it, or has it called, once, from any goroutine. This is where an input gate waits. nil delivers at once.
-	Deliver func(run func())
+	// Deliver is called with what continues an event when a timer is due or the outside world has answered; it has turn
+	// called, once, on another goroutine than the isolate's. turn returns when that turn is over. This is where an
+	// input gate waits. nil delivers at once. It may be called from any goroutine, and must not wait.
+	Deliver func(e *Event, turn func())
+	// Settled is told at the end of each turn whether something may yet continue an event: a timer, a promise of the
+	// host, a task of ctx.waitUntil. It is called on the isolate's goroutine, and only with Object.
+	Settled func(busy bool)
 }
 
 // Context is what the timers and the input and output of events belong to.
@@ -89,7 +93,13 @@ func (c *Context) end(cause error) {
 
 // settle looks after a turn whether the context is over, or can never go on.
 func (c *Context) settle() {
-	if c.ended || c.options.Object {
+	if c.ended {
+		return
+	}
+	if c.options.Object {
+		if c.options.Settled != nil {
+			c.options.Settled(c.pending > 0 || c.tasks > 0)
+		}
 		return
 	}
 	if c.pending == 0 && !c.waiters.empty() {

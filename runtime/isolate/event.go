@@ -15,6 +15,8 @@ type Event struct {
 	// used is the computing time so far.
 	used   time.Duration
 	waiter Waiter
+	// begun is closed when the first turn is over.
+	begun chan struct{}
 	// result takes the error of Run, once.
 	result   chan error
 	finished bool
@@ -38,11 +40,35 @@ type frame struct {
 func (c *Context) Run(
 	ctx context.Context, start func(*Event) (goja.Value, error), finish func(*Event, goja.Value) error,
 ) error {
-	e := &Event{context: c, values: ctx, result: make(chan error, 1), finish: finish}
+	return c.Start(ctx, start, finish).Wait(ctx)
+}
+
+// Start is the first half of Run: it hands the event over and does not wait. Wait is the second; it has to be called.
+func (c *Context) Start(
+	ctx context.Context, start func(*Event) (goja.Value, error), finish func(*Event, goja.Value) error,
+) *Event {
+	e := &Event{context: c, values: ctx, begun: make(chan struct{}), result: make(chan error, 1), finish: finish}
 	e.frame.event = e
-	i := c.isolate
-	if !i.loop.post(func() { e.begin(start) }) {
-		return context.Cause(i.ctx)
+	if !c.isolate.loop.post(func() { e.begin(start) }) {
+		close(e.begun)
+	}
+	return e
+}
+
+// Begun is closed when the event's first turn is over. When the isolate closes first, it may never be; see
+// Isolate.Condemned. It may be called from any goroutine.
+func (e *Event) Begun() <-chan struct{} { return e.begun }
+
+// Values returns the context that Start was given. It may be called from any goroutine.
+func (e *Event) Values() context.Context { return e.values }
+
+// Wait returns when the event's finish has returned, with its error, as Run does. The end of ctx cancels the event.
+func (e *Event) Wait(ctx context.Context) error {
+	i := e.context.isolate
+	select {
+	case err := <-e.result:
+		return err
+	default:
 	}
 	select {
 	case err := <-e.result:
@@ -81,6 +107,7 @@ func (c *eventContext) Value(key any) any {
 }
 
 func (e *Event) begin(start func(*Event) (goja.Value, error)) {
+	defer close(e.begun)
 	c := e.context
 	if c.ended || e.values.Err() != nil {
 		e.cancel()

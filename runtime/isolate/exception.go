@@ -19,6 +19,9 @@ type Exception struct {
 	Name, Message string
 	// Stack is laid out as V8 does, with the first line "Name: Message", and shows the places of the source map.
 	Stack string
+	// Retryable, Overloaded and Reset are the properties retryable, overloaded and durableObjectReset of an error that
+	// has them.
+	Retryable, Overloaded, Reset bool
 	// Value is what was thrown, or nil. It belongs to the isolate's goroutine.
 	Value goja.Value
 }
@@ -65,14 +68,19 @@ func uncatchable(err error) bool {
 
 // exceptionOf turns what the engine returns into *Exception and leaves other errors as they are.
 func (i *Isolate) exceptionOf(err error) error {
+	if err == nil {
+		return nil
+	}
+	return i.newExceptionOf(err)
+}
+
+func (i *Isolate) newExceptionOf(err error) error {
 	var known *Exception
 	var stopped *interruption
 	var interrupted *goja.InterruptedError
 	var overflow *goja.StackOverflowError
 	var thrown *goja.Exception
 	switch {
-	case err == nil:
-		return nil
 	case errors.As(err, &known):
 		return known
 	case errors.As(err, &stopped):
@@ -117,6 +125,11 @@ func (i *Isolate) describe(x *Exception, v goja.Value) {
 		x.Message = "[object " + o.ClassName() + "]"
 		return
 	}
+	set := func(property string) bool {
+		v := o.Get(property)
+		return v != nil && v.ToBoolean()
+	}
+	x.Retryable, x.Overloaded, x.Reset = set("retryable"), set("overloaded"), set("durableObjectReset")
 	x.Name = "Error"
 	if named {
 		x.Name = bounded(name.String(), maxErrorBytes)

@@ -95,6 +95,12 @@ func (i *Isolate) stop(cause error) {
 // may be called from any goroutine.
 func (i *Isolate) Condemned() <-chan struct{} { return i.ctx.Done() }
 
+// Interrupt stops the turn that runs, past anything that the script could catch: its event fails with this message and
+// OutcomeCanceled. It may be called from any goroutine; outside a turn it does nothing.
+func (i *Isolate) Interrupt(message string) {
+	i.watch.interrupt(&interruption{outcome: OutcomeCanceled, message: message})
+}
+
 // condemn ends every event of the isolate. It runs on the isolate's goroutine.
 func (i *Isolate) condemn(fault any) {
 	i.log.Error("the JavaScript engine failed", "fault", fmt.Sprint(fault), "stack", string(debug.Stack()))

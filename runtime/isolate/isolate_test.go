@@ -2,10 +2,12 @@ package isolate
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"github.com/dop251/goja"
 	"github.com/evanw/esbuild/pkg/api"
@@ -165,4 +167,236 @@ func TestInterrupts(t *testing.T) {
 			t.Errorf("after %s: %q, %v", name, got, err)
 		}
 	}
+}
+
+func TestStackAsTheScriptSeesIt(t *testing.T) {
+	t.Parallel()
+	i := newIsolate(t, `
+		function thrower() { throw new TypeError("m"); }
+		const caught = () => { try { thrower(); } catch (e) { return e; } };
+		export const read = () => caught().stack;
+		export const split = () => caught().stack.split("\n")[1];
+		export const optional = () => caught()?.stack + (undefined?.stack) + (null?.stack.length);
+		export const captured = () => { const o = {}; Error.captureStackTrace(o); return o.stack; };
+		export const others = () => {
+			const o = { stack: [1], f: null };
+			o.stack.push(2); o.stack[0]++; delete o.f; o.stack = o.stack.concat(3);
+			[o.stack] = [[...o.stack, 4]]; ({ a: o.x } = { a: 1 });
+			for (o.stack2 of [5]); const { stack } = o;
+			return JSON.stringify([o.stack, stack.length, typeof o.stack, o.stack2]);
+		};
+	`, Options{})
+	for name, want := range map[string]string{
+		"read":     "TypeError: m\n    at thrower (src/index.ts:2:",
+		"split":    "    at thrower (src/index.ts:2:",
+		"optional": "TypeError: m\n    at thrower (src/index.ts:2:",
+		"captured": "Error\n    at captured (src/index.ts:7:",
+		"others":   `[[2,2,3,4],4,"object",5]`,
+	} {
+		got, err := call(t, i, name)
+		if err != nil || !strings.HasPrefix(got, want) {
+			t.Errorf("%s: %q %v", name, got, err)
+		}
+		if name == "optional" && !strings.HasSuffix(got, "undefinedundefined") {
+			t.Errorf("%s: %q", name, got)
+		}
+	}
+}
+
+func TestFaultOfTheEngineCondemns(t *testing.T) {
+	t.Parallel()
+	i := newIsolate(t, `
+		export const fault = () => [..."ab".matchAll(/(?<x>a)|(?<x>b)/g)].length;
+		export const fine = () => 1;
+	`, Options{})
+	_, err := call(t, i, "fault")
+	var x *Exception
+	if !errors.As(err, &x) || x.Outcome != OutcomeInternalError {
+		t.Skipf("the engine has no such fault any more: %v", err)
+	}
+	<-i.Condemned()
+	if _, err := call(t, i, "fine"); !errors.Is(err, ErrCondemned) {
+		t.Error(err)
+	}
+}
+
+func TestMemoryLimit(t *testing.T) {
+	t.Parallel()
+	i := newIsolate(t, `
+		export const bomb = () => { const all = []; for (;;) all.push({ a: [1, 2, 3], b: "x" + all.length }); };
+		export const fine = () => 1;
+	`, Options{Limits: Limits{HeapBytes: heapBytes() + 200<<20}})
+	_, err := call(t, i, "bomb")
+	var x *Exception
+	if !errors.As(err, &x) || x.Outcome != OutcomeExceededMemory {
+		t.Error(err)
+	}
+}
+
+func TestStartup(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct{ code, want string }{
+		"throws":     {`throw new RangeError("at load"); export {};`, "RangeError: at load"},
+		"never":      {`await new Promise(() => {}); export {};`, "Top-level await in module is unsettled."},
+		"loops":      {`for (;;); export {};`, cpuText},
+		"timer":      {`setTimeout(() => {}, 1); export {};`, "Disallowed operation called within global scope"},
+		"awaits":     {`export const x = await Promise.resolve(1);`, ""},
+		"rejects":    {`await Promise.reject(new Error("later")); export {};`, "Error: later"},
+		"no such":    {`const r = require; r("node:missing"); export {};`, "No such module"},
+		"overflows":  {`(function f() { f(); })(); export {};`, "Maximum call stack size exceeded"},
+		"old eval":   {`eval("1"); export {};`, "EvalError: Code generation from strings disallowed"},
+		"unhandled":  {`Promise.reject(new Error("nobody")); export {};`, ""},
+		"no promise": {`export default 5;`, ""},
+		"empty":      {``, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			o := Options{Install: []func(*Isolate) error{timersOf}}
+			if name == "loops" {
+				o.Limits.Startup = 50 * time.Millisecond
+			}
+			i, err := New(t.Context(), compileModule(t, test.code), o)
+			if err == nil {
+				i.Close()
+			}
+			if test.want == "" && err != nil || test.want != "" && (err == nil || !strings.Contains(err.Error(), test.want)) {
+				t.Errorf("got %v, want %q", err, test.want)
+			}
+		})
+	}
+}
+
+func TestCloseEndsEvents(t *testing.T) {
+	t.Parallel()
+	i := newIsolate(t, `
+		export const waits = () => new Promise(() => setTimeout(() => {}, 1e9));
+		export const loops = () => { for (;;); };
+	`, Options{})
+	for _, name := range []string{"waits", "loops"} {
+		done := make(chan error, 1)
+		go func() {
+			_, err := callIn(t.Context(), i.NewContext(ContextOptions{}), name)
+			done <- err
+		}()
+		if name == "loops" {
+			i.Close()
+			if err := <-done; err == nil {
+				t.Error("no error")
+			}
+			continue
+		}
+		select {
+		case err := <-done:
+			t.Error(err)
+		default:
+		}
+		t.Cleanup(func() {
+			if err := <-done; !errors.Is(err, ErrClosed) {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+func TestObjectsContext(t *testing.T) {
+	t.Parallel()
+	i := newIsolate(t, `
+		let wake;
+		export const sleep = () => new Promise((r) => { wake = r; });
+		export const rouse = () => { wake("roused"); return "done"; };
+		export const timer = () => new Promise((r) => setTimeout(() => r("due"), 1));
+	`, Options{})
+	delivered := make(chan func(), 1)
+	c := i.NewContext(ContextOptions{Object: true, Deliver: func(_ *Event, turn func()) { delivered <- turn }})
+	slept := make(chan string, 1)
+	go func() {
+		got, err := callIn(t.Context(), c, "sleep")
+		slept <- got + " " + errorText(err)
+	}()
+	for {
+		got, err := callIn(t.Context(), c, "rouse")
+		if err == nil && got == "done" {
+			break
+		}
+	}
+	if got := <-slept; got != "roused " {
+		t.Errorf("an event that another one helps: %q", got)
+	}
+	go func() {
+		got, err := callIn(t.Context(), c, "timer")
+		slept <- got + " " + errorText(err)
+	}()
+	(<-delivered)()
+	if got := <-slept; got != "due " {
+		t.Errorf("a timer behind a gate: %q", got)
+	}
+	c.Close()
+	<-c.Done()
+	if _, err := callIn(t.Context(), c, "timer"); err == nil {
+		t.Error("a context that ended took an event")
+	}
+}
+
+func errorText(err error) string {
+	if err == nil {
+		return ""
+	}
+	return err.Error()
+}
+
+func TestAsyncStoreFollowsPromises(t *testing.T) {
+	t.Parallel()
+	var seen []any
+	install := func(i *Isolate) error {
+		rt := i.Runtime()
+		_ = rt.Set("run", func(store goja.Value, f goja.Callable) (v goja.Value, err error) {
+			i.WithAsyncStore(store.Export(), func() { v, err = f(goja.Undefined()) })
+			return v, err
+		})
+		return rt.Set("note", func() { seen = append(seen, i.AsyncStore()) })
+	}
+	i := newIsolate(t, `
+		export const main = async () => {
+			note();
+			await Promise.all(["a", "b"].map((s) => run(s, async () => {
+				note();
+				await null;
+				note();
+				await new Promise((r) => setTimeout(r, 1));
+				note();
+			})));
+			note();
+		};
+	`, Options{Install: []func(*Isolate) error{install}})
+	if _, err := call(t, i, "main"); err != nil {
+		t.Fatal(err)
+	}
+	want := []any{nil, "a", "b", "a", "b", "a", "b", nil}
+	if len(seen) != len(want) {
+		t.Fatal(seen)
+	}
+	for n := range want {
+		if seen[n] != want[n] {
+			t.Fatal(seen)
+		}
+	}
+}
+
+func FuzzParseJSON(f *testing.F) {
+	i := newIsolate(f, `export {};`, Options{})
+	for _, seed := range []string{`{"a":[1,-2.5e3,true,null,"x\u00e9\n"]}`, `[`, `"\`, `{"a":`, "\"\xff\"", `1e999`, `-`, `[[[[`} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		done := make(chan bool, 1)
+		i.loop.post(func() {
+			defer func() { done <- true }()
+			if thrown := i.rt.Try(func() { i.ParseJSON(text) }); thrown != nil && !json.Valid([]byte(text)) {
+				return
+			} else if (thrown == nil) != json.Valid([]byte(text)) && utf8.ValidString(text) {
+				t.Errorf("%q: %v", text, thrown)
+			}
+		})
+		<-done
+	})
 }

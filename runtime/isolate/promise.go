@@ -2,6 +2,7 @@ package isolate
 
 import (
 	"context"
+	"reflect"
 
 	"github.com/dop251/goja"
 )
@@ -56,18 +57,44 @@ func (d *Deferred) settleNow(f func() (goja.Value, error)) error {
 // Enter has f run in a turn of the event's, when the context's gate lets it. It may be called from any goroutine and
 // does not wait. When the context has ended f never runs.
 func (c *Context) Enter(e *Event, f func() error) {
-	enter := func() {
-		c.isolate.loop.post(func() {
-			if !c.ended {
-				c.isolate.turn(&e.frame, f)
-			}
-		})
-	}
 	if c.options.Deliver != nil {
-		c.options.Deliver(enter)
+		c.options.Deliver(e, func() { c.enterNow(e, f) })
 		return
 	}
-	enter()
+	c.isolate.loop.post(func() { c.runTurn(e, f) })
+}
+
+func (c *Context) runTurn(e *Event, f func() error) {
+	if !c.ended {
+		c.isolate.turn(&e.frame, f)
+	}
+}
+
+// enterNow is Enter past the gate, and returns when the turn is over.
+func (c *Context) enterNow(e *Event, f func() error) {
+	c.isolate.now(func() { c.runTurn(e, f) })
+}
+
+// now runs a task on the isolate's goroutine and returns when it has run, or the isolate has closed.
+func (i *Isolate) now(f func()) {
+	done := make(chan struct{})
+	posted := i.loop.post(func() {
+		defer close(done)
+		f()
+	})
+	if !posted {
+		return
+	}
+	select {
+	case <-done:
+	case <-i.ctx.Done():
+	}
+}
+
+// SettleNow is Settle for a caller that has what the context's Deliver waits for: it goes past that, and returns when
+// the turn is over.
+func (d *Deferred) SettleNow(f func() (goja.Value, error)) {
+	d.in.event.context.enterNow(d.in.event, func() error { return d.settleNow(f) })
 }
 
 // Go runs work on a goroutine of its own, and returns a promise that is settled with what the function that work returns
@@ -90,7 +117,7 @@ func (i *Isolate) Await(v goja.Value, fulfilled, rejected func(goja.Value)) {
 		fulfilled(v)
 		return
 	}
-	p, ok := o.Export().(*goja.Promise)
+	p, ok := promiseOf(o)
 	if !ok {
 		then, callable := goja.AssertFunction(o.Get("then"))
 		if !callable {
@@ -153,12 +180,23 @@ func (i *Isolate) Async(f func() goja.Value) goja.Value {
 		return i.Rejected(thrown.Value())
 	}
 	if o, ok := v.(*goja.Object); ok {
-		if _, ok := o.Export().(*goja.Promise); ok {
+		if _, ok := promiseOf(o); ok {
 			return v
 		}
 	}
 	return i.Resolved(v)
 }
+
+// promiseOf returns what is behind a promise. Other objects must not be exported: that reads all their properties.
+func promiseOf(o *goja.Object) (*goja.Promise, bool) {
+	if o.ExportType() != promiseType {
+		return nil, false
+	}
+	p, ok := o.Export().(*goja.Promise)
+	return p, ok
+}
+
+var promiseType = reflect.TypeFor[*goja.Promise]()
 
 // maxRejections bounds how many rejected promises of a turn are reported.
 const maxRejections = 16

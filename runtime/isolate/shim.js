@@ -321,7 +321,7 @@
   define(Error, {
     captureStackTrace(target) {
       if (Object(target) !== target) throw new TypeError("Invalid argument");
-      const lines = layOut(new Error().stack).split("\n").slice(2);
+      const lines = layOut(new Error().stack).split("\n").slice(1);
       const head = target instanceof Error ? String(target) : "Error";
       Object.defineProperty(target, "stack", { value: [head, ...lines].join("\n"), writable: true, configurable: true });
     },

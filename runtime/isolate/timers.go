@@ -112,7 +112,7 @@ func (t *timers) fire(i *Isolate) {
 		if c.options.Deliver == nil {
 			t.run(i, tm)
 		} else {
-			c.options.Deliver(func() { i.loop.post(func() { t.run(i, tm) }) })
+			c.options.Deliver(tm.in.event, func() { i.now(func() { t.run(i, tm) }) })
 		}
 		if i.ctx.Err() != nil {
 			return

@@ -33,11 +33,11 @@ func (r *Realm) clone(v, options goja.Value) goja.Value {
 	var transfer []goja.ArrayBuffer
 	if o, ok := options.(*goja.Object); ok && !isNullish(o.Get("transfer")) {
 		r.rt.ForOf(o.Get("transfer"), func(item goja.Value) bool {
-			b, ok := item.Export().(goja.ArrayBuffer)
-			if !ok {
+			o, ok := item.(*goja.Object)
+			if !ok || r.kindOf(o) != kindArrayBuffer {
 				r.throwDOM("DataCloneError", "Object is not transferable.")
 			}
-			transfer = append(transfer, b)
+			transfer = append(transfer, o.Export().(goja.ArrayBuffer))
 			return true
 		})
 	}
