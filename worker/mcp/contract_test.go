@@ -176,6 +176,34 @@ func TestIssuerDown(t *testing.T) {
 	}
 }
 
+// Only who is told that a session is another's has lost it: a bearer that cannot be checked, or is out of date, ends none.
+func TestOutagesEndNoSession(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	mine := f.session()
+	token := func(claims map[string]any) string { return f.issuer.Token(t, f.url, claims) }
+	good, expired := token(nil), token(map[string]any{"exp": 1})
+	noDirectory, noMember := token(map[string]any{"sub": "user_directory_down"}), token(map[string]any{"sub": "user_none"})
+	f.issuer.SetDown(true)
+	f.issuer.AddRSA(t, "new", 2048) // a key that can't be fetched now
+	newKey, before := token(nil), f.objects.calls
+	for _, method := range []string{"POST", "GET", "DELETE"} {
+		for _, tc := range []struct {
+			bearer string
+			status int
+		}{{"-", 401}, {expired, 401}, {newKey, 503}, {noDirectory, 503}, {noMember, 403}} {
+			got := f.do(request{method: method, session: mine, bearer: tc.bearer, body: bodyList})
+			assertError(t, got, tc.status, -32001, "")
+		}
+	}
+	if f.objects.calls != before {
+		t.Errorf("the session's object heard of %d of these requests", f.objects.calls-before)
+	}
+	if got := f.do(request{session: mine, bearer: good, body: bodyList}); got.status != 200 {
+		t.Errorf("the owner's next call: got %d %s", got.status, got.body)
+	}
+}
+
 func TestObjectErrors(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
