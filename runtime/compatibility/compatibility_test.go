@@ -62,3 +62,26 @@ func TestResolve(t *testing.T) {
 		}
 	}
 }
+
+func TestNodeModules(t *testing.T) {
+	t.Parallel()
+	flags := map[string]bool{}
+	for _, f := range compatibility.Flags() {
+		flags[f.Name] = true
+	}
+	seen := map[string]bool{}
+	for _, m := range compatibility.NodeModules() {
+		if seen[m.Name] {
+			t.Errorf("%s is there twice", m.Name)
+		}
+		seen[m.Name] = true
+		for _, name := range m.Flags {
+			if !flags[name] {
+				t.Errorf("%s depends on the flag %q, which there is not", m.Name, name)
+			}
+		}
+		if m.On(map[string]bool{}) || !m.On(map[string]bool{m.Flags[0]: true}) {
+			t.Errorf("%s does not depend on %q", m.Name, m.Flags)
+		}
+	}
+}

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
@@ -59,8 +58,8 @@ func run(t *testing.T, code string) *goja.Object {
 	}
 	host := rt.NewObject()
 	err = host.Set("require", func(name string) (*goja.Object, error) {
-		if !slices.Contains(HostModules(), name) {
-			return nil, fmt.Errorf("no such module %q", name)
+		if found, reason := newHostModules(&Options{CompatibilityFlags: []string{"nodejs_compat"}}).find(name); found != name {
+			return nil, fmt.Errorf("no such module %q: %s", name, reason)
 		}
 		m := rt.NewObject()
 		err := m.Set("module", name)
@@ -142,6 +141,17 @@ func TestBuild(t *testing.T) {
 				const events = require("events"), util = await import("node:util");
 				export default [module, path.module, buffer.module, events.module, util.module, typeof DurableObject]`},
 			want: `["cloudflare:workers","node:path","node:buffer","node:events","node:util","function"]`, exports: []string{"Room", "default"},
+		},
+		{
+			name: "async_hooks alone, and packages of a module's name", main: "index.js",
+			files: map[string]string{
+				"index.js":                     `import h from "node:async_hooks"; import e from "events"; import f from "fs"; export default [h.module, e, f]`,
+				"node_modules/events/index.js": `export default "package"`,
+				"node_modules/fs/package.json": `{"main": "x.js"}`,
+				"node_modules/fs/x.js":         `module.exports = "package too"`,
+			},
+			options: func(o *Options) { o.CompatibilityFlags = []string{"nodejs_als"} },
+			want:    `["node:async_hooks","package","package too"]`, exports: []string{"default"},
 		},
 		{
 			name: "text, data, SQL and JSON",
@@ -307,13 +317,15 @@ func TestBuildErrors(t *testing.T) {
 		{"no file", map[string]string{"index.ts": `import "./gone"`}, nil, `index.ts:1:8: Could not resolve "./gone"`},
 		{"no package", map[string]string{"index.ts": `import "gone"`}, nil, `index.ts:1:8: Could not resolve "gone"`},
 		{"no node: module", map[string]string{"index.ts": `import "./a"`, "a.ts": `import fs from "node:fs"; console.log(fs)`}, nil,
-			`a.ts:1:16: Could not resolve "node:fs": node:fs is not supported; there are node:assert, node:async_hooks`},
+			`a.ts:1:16: Could not resolve "node:fs": node:fs is not supported; an alias can put a module of yours in its place`},
 		{"no node: module, without its scheme", map[string]string{"index.ts": `import fs from "fs"; console.log(fs)`}, nil,
-			`index.ts:1:16: Could not resolve "fs": node:fs is not supported; there are node:assert`},
+			`index.ts:1:16: Could not resolve "fs": node:fs is not supported; an alias can put a module of yours in its place`},
 		{"no cloudflare: module", map[string]string{"index.ts": `import { connect } from "cloudflare:sockets"; connect()`}, nil,
-			`index.ts:1:25: Could not resolve "cloudflare:sockets": cloudflare:sockets is not supported; there are cloudflare:workers`},
+			`index.ts:1:25: Could not resolve "cloudflare:sockets": there is only cloudflare:workers of that kind`},
 		{"no flag", map[string]string{"index.ts": `import "node:buffer"`}, func(o *Options) { o.CompatibilityFlags = nil },
 			`index.ts:1:8: Could not resolve "node:buffer": node:buffer is part of Node.js; add "nodejs_compat" to compatibility_flags`},
+		{"no flag for a name without its scheme", map[string]string{"index.ts": `import "buffer"`}, func(o *Options) { o.CompatibilityFlags = []string{"nodejs_als"} },
+			`index.ts:1:8: Could not resolve "buffer": node:buffer is part of Node.js; add "nodejs_compat" to compatibility_flags`},
 		{"no WebAssembly", map[string]string{"index.ts": `import m from "./a.wasm"; export default m`, "a.wasm": ""}, nil,
 			`index.ts:1:15: "./a.wasm" is a WebAssembly module; tandem does not run WebAssembly`},
 		{"hidden rule", map[string]string{"index.ts": `import m from "./a.txt"; export default m`, "a.txt": ""},

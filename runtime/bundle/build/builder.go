@@ -48,9 +48,6 @@ func New(o Options) (*Builder, error) {
 	if err := o.validate(); err != nil {
 		return nil, fmt.Errorf("build: %w", err)
 	}
-	if o.Modules == nil {
-		o.Modules = HostModules()
-	}
 	if o.Mode == "" {
 		o.Mode = Development
 	}

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"github.com/tandem-do/tandem/runtime/compatibility"
 )
@@ -74,8 +73,6 @@ type Options struct {
 	KeepNames bool
 	// VersionMetadata is the name of a binding that tells of the script's version, or empty.
 	VersionMetadata string
-	// Modules are the names of the modules that the host provides; nil means HostModules().
-	Modules []string
 }
 
 func (o *Options) validate() error {
@@ -95,22 +92,6 @@ func (o *Options) validate() error {
 		}
 	}
 	return errors.Join(errs...)
-}
-
-// HostModules are the modules that the host provides.
-func HostModules() []string {
-	names := []string{"cloudflare:workers"}
-	for name := range strings.FieldsSeq(`assert async_hooks buffer crypto diagnostics_channel events path process querystring
-		stream string_decoder timers url util`) {
-		names = append(names, "node:"+name)
-	}
-	return names
-}
-
-// nodeCompat says which node: modules the script may import: all, or only async_hooks, or none.
-func (o *Options) nodeCompat() (all, hooks bool) {
-	on := compatibility.Resolve(o.CompatibilityDate, o.CompatibilityFlags)
-	return on["nodejs_compat"], on["nodejs_compat"] || on["nodejs_als"]
 }
 
 // hasNavigator says whether the script has a global navigator.
