@@ -45,7 +45,9 @@ func (s separation) next(err error) (separation, bool) {
 	case s.flags&syscall.CLONE_NEWUSER == 0:
 		return separation{flags: s.flags | syscall.CLONE_NEWUSER}, true
 	}
-	return separation{off: "the machine refuses namespaces: " + err.Error()}, true
+	var why syscall.Errno
+	errors.As(err, &why)
+	return separation{off: "the machine refuses namespaces: " + why.Error()}, true
 }
 
 // protections says what it is.

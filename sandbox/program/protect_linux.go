@@ -34,7 +34,7 @@ func protect() []frame.Protection {
 	add("closed_descriptors", closeInherited())
 	add("kernel_limits", limitResources())
 	add("unprivileged_user", becomeNobody())
-	add("no_capabilities", checkCapabilities())
+	add("no_capabilities", dropCapabilities())
 	add("not_dumpable", unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0))
 	add("landlock", restrictFiles())
 	// Last, since it refuses most of what the others do.
@@ -79,6 +79,19 @@ func becomeNobody() error {
 	}
 	// The change of user has dropped this. It belongs to the thread, which the Go runtime keeps.
 	return unix.Prctl(unix.PR_SET_PDEATHSIG, uintptr(unix.SIGKILL), 0, 0, 0)
+}
+
+// dropCapabilities gives up what a change of user has not taken away, and fails if that does not work.
+func dropCapabilities() error {
+	if checkCapabilities() == nil {
+		return nil
+	}
+	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
+	var none [2]unix.CapUserData
+	// What comes of it is looked at, not taken for granted.
+	_, _, _ = syscall.AllThreadsSyscall(unix.SYS_CAPSET,
+		uintptr(unsafe.Pointer(&header)), uintptr(unsafe.Pointer(&none[0])), 0)
+	return checkCapabilities()
 }
 
 // checkCapabilities fails if the thread has capabilities.
