@@ -39,7 +39,7 @@ func (c *mcpClient) execute(code string) error {
 func benchExecute(ctx context.Context, s settings) error {
 	return attempt(ctx, func(t *steps) error {
 		const timeout = 2 * time.Second
-		stack := startStack(t, "0.0001", fmt.Sprintf("MCP_SESSION_TIMEOUT_MS=%d", timeout.Milliseconds()))
+		stack := startStack(t, fmt.Sprintf("MCP_SESSION_TIMEOUT_MS=%d", timeout.Milliseconds()))
 		ready := stack.MustReady(t)
 		like := mcpClient{http: newHTTPClient(s.clients), url: ready.MCPURL, token: stack.NewIdentity(t).Token}
 		for range s.rounds {

@@ -30,7 +30,7 @@ func benchHostile(ctx context.Context, s settings) error {
 		if err != nil {
 			return err
 		}
-		stack := startStack(t, "0.0001", fmt.Sprintf("TANDEM_SANDBOX_PROCESSES=%d", s.processes))
+		stack := startStack(t, fmt.Sprintf("TANDEM_SANDBOX_PROCESSES=%d", s.processes))
 		ready := stack.MustReady(t)
 		victim := mcpClient{http: newHTTPClient(4), url: ready.MCPURL, token: stack.NewIdentity(t).Token}
 		if err := errors.Join(victim.open(), victim.execute("return 1")); err != nil {

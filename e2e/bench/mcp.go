@@ -52,7 +52,7 @@ func workloads() []workload {
 // benchMCP alternates rounds of the stack and of a bare go-sdk server, and prints the medians.
 func benchMCP(ctx context.Context, s settings) error {
 	return attempt(ctx, func(t *steps) error {
-		stack := startStack(t, "0.0001")
+		stack := startStack(t)
 		ready := stack.MustReady(t)
 		ours := server{"tandem", ready.MCPURL, stack.NewIdentity(t).Token, pids(ready)}
 		address, pid, stop, err := startBare(ctx)

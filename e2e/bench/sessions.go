@@ -13,7 +13,7 @@ import (
 func benchSessions(ctx context.Context, s settings) error {
 	return attempt(ctx, func(t *steps) error {
 		const timeout = 20 * time.Second
-		stack := startStack(t, "0.0001", fmt.Sprintf("MCP_SESSION_TIMEOUT_MS=%d", timeout.Milliseconds()))
+		stack := startStack(t, fmt.Sprintf("MCP_SESSION_TIMEOUT_MS=%d", timeout.Milliseconds()))
 		ready := stack.MustReady(t)
 		host, token := ready.PIDs["durableobject"], stack.NewIdentity(t).Token
 		client := newHTTPClient(s.clients)

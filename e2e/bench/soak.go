@@ -23,7 +23,7 @@ const (
 func benchSoak(ctx context.Context, s settings) error {
 	return attempt(ctx, func(t *steps) error {
 		profiles := t.TempDir()
-		stack := startStack(t, "0.0001", "TANDEM_PROFILE_DIR="+profiles, "MCP_MAX_CONCURRENT_EXECUTIONS=0",
+		stack := startStack(t, "TANDEM_PROFILE_DIR="+profiles, "MCP_MAX_CONCURRENT_EXECUTIONS=0",
 			fmt.Sprintf("TANDEM_SANDBOX_PROCESSES=%d", s.processes))
 		ready := stack.MustReady(t)
 		pids := map[string]int{}

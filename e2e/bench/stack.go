@@ -52,14 +52,14 @@ func attempt(ctx context.Context, f func(t *steps) error) (err error) {
 	return f(t)
 }
 
-// startStack builds and starts a stack that records this share of the traces.
-func startStack(t *steps, ratio string, env ...string) *harness.Stack {
+// startStack builds and starts a stack that records one in 10,000 traces.
+func startStack(t *steps, env ...string) *harness.Stack {
 	binary, err := harness.Build(t.ctx, t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
 	stack, err := harness.Start(t.ctx, harness.Options{
-		Binary: binary, Args: []string{"--trace-ratio", ratio}, StateDir: t.TempDir() + "/state", Env: env,
+		Binary: binary, Args: []string{"--trace-ratio", "0.0001"}, StateDir: t.TempDir() + "/state", Env: env,
 	})
 	if err != nil {
 		t.Fatal(err)

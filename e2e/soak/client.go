@@ -19,11 +19,11 @@ const initialize = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"pro
 
 // open makes the session.
 func (c *client) open() error {
-	resp, _, err := c.send(http.MethodPost, initialize)
+	header, _, err := c.send(http.MethodPost, initialize)
 	if err != nil {
 		return err
 	}
-	c.session = resp.Header.Get("Mcp-Session-Id")
+	c.session = header.Get("Mcp-Session-Id")
 	_, _, err = c.send(http.MethodPost, `{"jsonrpc":"2.0","method":"notifications/initialized"}`)
 	return err
 }
@@ -48,7 +48,8 @@ func (c *client) end() error {
 	return err
 }
 
-func (c *client) send(method, body string) (*http.Response, string, error) {
+// send sends a message and returns the response's headers and body.
+func (c *client) send(method, body string) (http.Header, string, error) {
 	r, err := http.NewRequest(method, c.url, strings.NewReader(body))
 	if err != nil {
 		return nil, "", err
@@ -68,5 +69,5 @@ func (c *client) send(method, body string) (*http.Response, string, error) {
 	if err == nil && resp.StatusCode/100 != 2 {
 		err = fmt.Errorf("status %d: %.300s", resp.StatusCode, data)
 	}
-	return resp, string(data), err
+	return resp.Header, string(data), err
 }
