@@ -89,6 +89,9 @@ func TestDecidePolicy(t *testing.T) {
 		{"position, not precision", list{rule("1", "*", ask), rule("2", "a.b", approve)}, nil, ask, "1"},
 		{"user restricts", list{rule("1", "*", approve)}, list{rule("2", "a.b", block)}, block, "2"},
 		{"user can't loosen", list{rule("1", "*", ask)}, list{rule("2", "a.b", approve)}, ask, "1"},
+		{"user blocks what asks", list{rule("1", "*", ask)}, list{rule("2", "*", block)}, block, "2"},
+		{"organization blocks what asks", list{rule("1", "*", block)}, list{rule("2", "*", ask)}, block, "1"},
+		{"user asks for what runs", list{rule("1", "*", approve)}, list{rule("2", "*", ask)}, ask, "2"},
 		{"equal: organization's", list{rule("1", "*", ask)}, list{rule("2", "a.b", ask)}, ask, "1"},
 		{"user alone", nil, list{rule("2", "a.b", approve)}, approve, "2"},
 	} {
