@@ -84,7 +84,7 @@ func TestExportsWithinASecond(t *testing.T) {
 		innerSpan.End(errors.New(strings.Repeat("é", maxStatusBytes)))
 		outer.End(nil)
 
-		time.Sleep(batchDelay + time.Millisecond)
+		time.Sleep(time.Second + time.Millisecond)
 		synctest.Wait()
 		spans := c.got()
 		if len(spans) != 2 {
@@ -231,6 +231,29 @@ func TestSampleRatio(t *testing.T) {
 	}
 	if got := len(c.got()); got != 2*sampled {
 		t.Errorf("exported %d spans, want %d", got, 2*sampled)
+	}
+}
+
+// A client that has decided is followed, whatever the ratio says.
+func TestParentDecides(t *testing.T) {
+	c := &collector{}
+	stop, err := setup(t.Context(), Options{Service: "x", Endpoint: "unix:/memory", SampleRatio: 1e-9}, c.start(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for flags, want := range map[string]bool{"01": true, "00": false} {
+		in := http.Header{"Traceparent": {"00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-" + flags}}
+		_, s := Start(ExtractHTTP(t.Context(), in), SpanMCPRequest)
+		if s.Sampled() != want {
+			t.Errorf("flags %s: sampled %v", flags, s.Sampled())
+		}
+		s.End(nil)
+	}
+	if err := stop(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if spans := c.got(); len(spans) != 1 || spans[0].GetName() != SpanMCPRequest {
+		t.Errorf("exported %v", spans)
 	}
 }
 
