@@ -86,6 +86,16 @@ func (e *Event) Wait(ctx context.Context) error {
 	}
 }
 
+// Poll returns what Wait would, if it would not wait.
+func (e *Event) Poll() (err error, done bool) { //nolint:revive,staticcheck // the error is the value here
+	select {
+	case err := <-e.result:
+		return err, true
+	default:
+		return nil, false
+	}
+}
+
 // Context returns the context that the event belongs to. It may be called from any goroutine.
 func (e *Event) Context() *Context { return e.context }
 
