@@ -1,0 +1,256 @@
+package env
+
+import (
+	_ "embed"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/dop251/goja"
+
+	"github.com/tandem-do/tandem/proto/objectid"
+	"github.com/tandem-do/tandem/runtime/binding"
+	"github.com/tandem-do/tandem/runtime/bundle"
+	"github.com/tandem-do/tandem/runtime/isolate"
+	"github.com/tandem-do/tandem/runtime/webapi"
+)
+
+//go:embed classes.js
+var classesSource string
+
+// compileClasses compiles the classes, once a process.
+var compileClasses = sync.OnceValues(func() (*goja.Program, error) {
+	return goja.Compile("tandem-internal:env", classesSource, true)
+})
+
+// Options say what is in env.
+type Options struct {
+	// Manifest names the bindings. Required.
+	Manifest *bundle.Manifest
+	// Secrets are the values of the secrets, by name. They stand before vars of the same names.
+	Secrets map[string]string
+	// Namespace gives the binding of a namespace by its unique key. What it sends has the context of the event that sends
+	// it. Required if the manifest binds one.
+	Namespace func(uniqueKey string) *binding.Namespace
+}
+
+// Modules are the host's modules, for isolate.Options.Modules.
+func Modules() map[string]func(*isolate.Isolate) (goja.Value, error) {
+	return map[string]func(*isolate.Isolate) (goja.Value, error){"cloudflare:workers": workersModule}
+}
+
+// Env returns what makes env, for webapi.Options.Env.
+func (o Options) Env() func(*webapi.Realm) (*goja.Object, error) {
+	return func(r *webapi.Realm) (*goja.Object, error) {
+		c, err := ClassesOf(r)
+		if err != nil {
+			return nil, err
+		}
+		env := r.Isolate().Runtime().NewObject()
+		if err := o.setValues(r, env); err != nil {
+			return nil, err
+		}
+		for _, d := range o.Manifest.DurableObjects {
+			if err := env.Set(d.Binding, c.Namespace(o.Namespace(d.UniqueKey()))); err != nil {
+				return nil, err
+			}
+		}
+		return env, o.setRefusals(r, env)
+	}
+}
+
+func (o Options) setValues(r *webapi.Realm, env *goja.Object) error {
+	for _, v := range o.Manifest.Vars {
+		var text string
+		var value goja.Value
+		if json.Unmarshal(v.Value, &text) == nil {
+			value = r.Isolate().Runtime().ToValue(text)
+		} else {
+			value = r.Isolate().ParseJSON(string(v.Value))
+		}
+		if err := env.Set(v.Name, value); err != nil {
+			return err
+		}
+	}
+	for name, value := range o.Secrets {
+		if err := env.Set(name, value); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// setRefusals has every binding that is not there say why when it is used.
+func (o Options) setRefusals(r *webapi.Realm, env *goja.Object) error {
+	reasons := map[string]string{}
+	for _, u := range o.Manifest.Unavailable {
+		reasons[u.Binding] = u.Reason
+	}
+	for _, s := range o.Manifest.Services {
+		reasons[s.Binding] = "service bindings are not supported yet"
+	}
+	for _, k := range o.Manifest.KV {
+		reasons[k.Binding] = "KV is not supported yet"
+	}
+	for name, reason := range reasons {
+		getter := r.Isolate().Function("get "+name, 0, func(goja.FunctionCall) goja.Value {
+			r.Isolate().Throw("Error", "env.%s cannot be used: %s", name, reason)
+			return nil
+		})
+		if err := env.DefineAccessorProperty(name, getter, nil, goja.FLAG_TRUE, goja.FLAG_FALSE); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Classes are the classes of one isolate. Its methods run on the isolate's goroutine.
+type Classes struct {
+	realm *webapi.Realm
+	// Internals are what the script of the classes gives to those of other packages: make, guard, tag, missing, states.
+	Internals *goja.Object
+
+	module                        *goja.Object
+	namespace, id, invoke, hasRPC goja.Callable
+	noMethod                      *goja.Object
+}
+
+type classesKey struct{}
+
+// ClassesOf returns the classes of a realm's isolate, and makes them at the first call.
+func ClassesOf(r *webapi.Realm) (*Classes, error) {
+	i := r.Isolate()
+	if c, ok := i.Value(classesKey{}).(*Classes); ok {
+		return c, nil
+	}
+	p, err := compileClasses()
+	if err != nil {
+		return nil, fmt.Errorf("compile the classes of bindings: %w", err)
+	}
+	c := &Classes{realm: r, noMethod: i.Runtime().NewObject()}
+	v, err := i.Runtime().RunProgram(p)
+	if err != nil {
+		return nil, err
+	}
+	run, _ := goja.AssertFunction(v)
+	host, err := c.host()
+	if err != nil {
+		return nil, err
+	}
+	if v, err = run(goja.Undefined(), host); err != nil {
+		return nil, err
+	}
+	c.Internals = v.(*goja.Object)
+	c.module = c.Internals.Get("module").(*goja.Object)
+	c.namespace, _ = goja.AssertFunction(c.Internals.Get("namespace"))
+	c.id, _ = goja.AssertFunction(c.Internals.Get("id"))
+	c.invoke, _ = goja.AssertFunction(c.Internals.Get("invoke"))
+	c.hasRPC, _ = goja.AssertFunction(c.Internals.Get("supportsRPC"))
+	i.Runtime().ForOf(c.Internals.Get("platform"), func(class goja.Value) bool {
+		r.AddPlatformClass(class.(*goja.Object))
+		return true
+	})
+	i.SetValue(classesKey{}, c)
+	return c, nil
+}
+
+// host are the functions that the script is built on.
+func (c *Classes) host() (*goja.Object, error) {
+	i := c.realm.Isolate()
+	o := i.Runtime().NewObject()
+	for name, f := range map[string]func(goja.FunctionCall) goja.Value{
+		"uniqueID": func(call goja.FunctionCall) goja.Value {
+			return i.Runtime().ToValue(namespaceOf(call).IDs().NewUnique().String())
+		},
+		"namedID": func(call goja.FunctionCall) goja.Value {
+			return i.Runtime().ToValue(namespaceOf(call).IDs().FromName(call.Argument(1).String()).String())
+		},
+		"parseID": c.parseID, "stub": c.stub, "call": c.call, "fetch": c.fetch,
+	} {
+		if err := o.Set(name, i.Function(name, 0, f)); err != nil {
+			return nil, err
+		}
+	}
+	rpc := i.Compatibility().Since("2024-04-03", "rpc", "no_rpc")
+	for _, flag := range i.Compatibility().Flags {
+		rpc = rpc || flag == "js_rpc"
+	}
+	return o, errors.Join(o.Set("rpc", rpc), o.Set("noMethod", c.noMethod))
+}
+
+// Namespace makes the object of a namespace.
+func (c *Classes) Namespace(n *binding.Namespace) goja.Value {
+	return c.must(c.namespace(goja.Undefined(), c.realm.Isolate().Runtime().ToValue(n)))
+}
+
+// ID makes a DurableObjectId.
+func (c *Classes) ID(id objectid.ID, name string, named bool) goja.Value {
+	rt := c.realm.Isolate().Runtime()
+	v := goja.Undefined()
+	if named {
+		v = rt.ToValue(name)
+	}
+	return c.must(c.id(goja.Undefined(), rt.ToValue(id.String()), v))
+}
+
+func (c *Classes) must(v goja.Value, err error) goja.Value {
+	if err != nil {
+		panic(err)
+	}
+	return v
+}
+
+// SupportsRPC reports whether an instance is of a class that extends DurableObject.
+func (c *Classes) SupportsRPC(instance goja.Value) bool {
+	v, err := c.hasRPC(goja.Undefined(), instance)
+	return err == nil && v.ToBoolean()
+}
+
+// ErrNoMethod is returned by Invoke when the class has no such method that may be called.
+var ErrNoMethod = errors.New("no such method")
+
+// Invoke calls a method of an instance with an array of arguments, or reads a property when args is undefined.
+func (c *Classes) Invoke(instance goja.Value, method string, args goja.Value) (goja.Value, error) {
+	v, err := c.invoke(goja.Undefined(), instance, c.realm.Isolate().Runtime().ToValue(method), args)
+	if err == nil && v == goja.Value(c.noMethod) {
+		err = ErrNoMethod
+	}
+	return v, err
+}
+
+func namespaceOf(call goja.FunctionCall) *binding.Namespace {
+	return call.Argument(0).Export().(*binding.Namespace)
+}
+
+func (c *Classes) parseID(call goja.FunctionCall) goja.Value {
+	i := c.realm.Isolate()
+	id, err := namespaceOf(call).IDs().Parse(call.Argument(1).String())
+	switch {
+	case errors.Is(err, objectid.ErrSyntax):
+		i.Throw("TypeError", "Invalid Durable Object ID: must be 64 hex digits")
+	case err != nil:
+		i.Throw("TypeError", "Durable Object ID is not valid for this namespace.")
+	}
+	return i.Runtime().ToValue(id.String())
+}
+
+// workersModule makes the module cloudflare:workers.
+func workersModule(i *isolate.Isolate) (goja.Value, error) {
+	r := webapi.Of(i)
+	c, err := ClassesOf(r)
+	if err != nil {
+		return nil, err
+	}
+	env, err := r.Env()
+	if err != nil {
+		return nil, err
+	}
+	waitUntil := i.Function("waitUntil", 1, func(call goja.FunctionCall) goja.Value {
+		i.RequireEvent().Context().WaitUntil(call.Argument(0))
+		return goja.Undefined()
+	})
+	return c.module, errors.Join(
+		c.module.Set("env", env), c.module.Set("waitUntil", waitUntil), c.module.Set("exports", i.Runtime().NewObject()),
+	)
+}

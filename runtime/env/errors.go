@@ -1,0 +1,93 @@
+package env
+
+import (
+	"errors"
+	"slices"
+
+	"github.com/dop251/goja"
+
+	"github.com/tandem-do/tandem/proto/sidecar"
+	"github.com/tandem-do/tandem/runtime/isolate"
+	"github.com/tandem-do/tandem/runtime/webapi"
+)
+
+// builtinErrors are the classes of errors that keep their names on the way between scripts.
+func builtinErrors() []string {
+	return []string{
+		"Error", "TypeError", "RangeError", "SyntaxError", "ReferenceError", "EvalError", "URIError",
+	}
+}
+
+// domErrors are names of DOMException.
+func domErrors() []string {
+	return []string{
+		"DataCloneError", "AbortError", "TimeoutError", "NotSupportedError", "InvalidStateError", "SyntaxError",
+		"InvalidCharacterError", "OperationError", "QuotaExceededError", "NotFoundError", "InvalidAccessError",
+		"NetworkError", "DataError",
+	}
+}
+
+// Outward returns an error that a script ended with as it crosses to another one: *isolate.Exception becomes
+// *sidecar.Error. Others stay. It may be called from any goroutine. Like workerd: before compatibility date 2026-04-21 the
+// name of a class of the script's own becomes part of the message.
+func Outward(c isolate.Compatibility, err error) error {
+	x, ok := errors.AsType[*isolate.Exception](err)
+	if !ok {
+		return err
+	}
+	e := &sidecar.Error{
+		Reason: sidecar.ReasonException, Name: x.Name, Message: x.Message, Remote: true,
+		Retryable: x.Retryable, Overloaded: x.Overloaded, Reset: x.Reset, Cause: x,
+	}
+	known := slices.Contains(builtinErrors(), x.Name) || slices.Contains(domErrors(), x.Name)
+	switch {
+	case x.Name == "":
+		e.Name = "Error"
+	case !known && !c.Since("2026-04-21", "enhanced_error_serialization", "legacy_error_serialization"):
+		e.Name, e.Message = "Error", x.Name+": "+x.Message
+	}
+	return e
+}
+
+// thrown is an error that a fetch through a stub rejects with.
+type thrown struct{ error }
+
+// JSValue makes the value that is thrown.
+func (t *thrown) JSValue(r *webapi.Realm) goja.Value { return ErrorValue(r, t.error) }
+
+// Thrown returns an error that rejects with what ErrorValue makes of it.
+func Thrown(r *webapi.Realm, err error) error {
+	return &isolate.Exception{Outcome: isolate.OutcomeException, Message: err.Error(), Value: ErrorValue(r, err)}
+}
+
+// ErrorValue makes the error that a caller's script sees of an error of a call.
+func ErrorValue(r *webapi.Realm, err error) goja.Value {
+	e := sidecar.FromError(err)
+	if x, ok := errors.AsType[*sidecar.Error](err); ok {
+		e = x
+	}
+	var o *goja.Object
+	switch {
+	case slices.Contains(builtinErrors(), e.Name):
+		o = r.Isolate().NewError(e.Name, e.Message)
+	case slices.Contains(domErrors(), e.Name):
+		o = r.NewDOMException(e.Name, e.Message)
+	default:
+		o = r.Isolate().NewError("Error", e.Message)
+		if e.Name != "" {
+			_ = o.DefineDataProperty("name", r.Isolate().Runtime().ToValue(e.Name),
+				goja.FLAG_TRUE, goja.FLAG_TRUE, goja.FLAG_FALSE)
+		}
+	}
+	for _, p := range []struct {
+		name string
+		set  bool
+	}{
+		{"remote", e.Remote}, {"retryable", e.Retryable}, {"overloaded", e.Overloaded}, {"durableObjectReset", e.Reset},
+	} {
+		if p.set {
+			_ = o.Set(p.name, true)
+		}
+	}
+	return o
+}
