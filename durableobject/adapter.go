@@ -21,7 +21,7 @@ func (c Class) Validate() error {
 		errs = append(errs, fmt.Errorf("class %q: the name must be 1 to %d letters, digits and underscores",
 			c.Name, maxNameBytes))
 	}
-	if c.New == nil {
+	if c.New == nil && c.actors == nil {
 		errs = append(errs, fmt.Errorf("class %q: New is missing", c.Name))
 	}
 	for name, m := range c.Methods {
@@ -54,7 +54,12 @@ func reserved(method string) bool {
 }
 
 // ActorClass returns the class in the form in which a host runs it.
-func (c Class) ActorClass() actor.Class { return &goClass{c} }
+func (c Class) ActorClass() actor.Class {
+	if c.actors != nil {
+		return c.actors
+	}
+	return &goClass{c}
+}
 
 // goClass makes instances of a Go class.
 type goClass struct{ class Class }

@@ -46,7 +46,13 @@ type Class struct {
 	New func(ctx context.Context, s *State) (any, error)
 	// Methods are what stubs can call, by name.
 	Methods map[string]Method
+
+	// actors is set instead of New and Methods for a class that another package runs.
+	actors actor.Class
 }
+
+// Foreign is a class whose code is not written against this package, such as one in JavaScript.
+func Foreign(name string, actors actor.Class) Class { return Class{Name: name, actors: actors} }
 
 // Fetcher is an instance that handles HTTP requests. An error, if nothing was written yet, reaches the caller as
 // an error of its call, not as a response.

@@ -89,11 +89,16 @@ func (a *Actor) protect(fn func() error) (err error) {
 
 // enter runs fn in a turn of its own.
 func (a *Actor) enter(ctx context.Context, fn func(context.Context) error) error {
+	if outer := a.turnOf(ctx); outer != nil && outer.state.Load() == turnHeld {
+		return ErrInTurn
+	}
+	return a.enterBeside(ctx, fn)
+}
+
+// enterBeside is enter for a goroutine that does not hold the turn of ctx, even if another one does.
+func (a *Actor) enterBeside(ctx context.Context, fn func(context.Context) error) error {
 	t := &turn{actor: a}
 	if outer := a.turnOf(ctx); outer != nil {
-		if outer.state.Load() == turnHeld {
-			return ErrInTurn
-		}
 		t.section, t.props = outer.section, outer.props
 	}
 	if err := a.enlist(ctx, t); err != nil {

@@ -103,6 +103,15 @@ func (s *State) Enter(ctx context.Context, fn func(context.Context) error) error
 	return s.actor.enter(ctx, fn)
 }
 
+// EnterBeside is Enter for a goroutine beside the code that ctx belongs to: where that code holds its turn at present,
+// fn waits for the next one. It is how an engine that runs code of its own accord comes back.
+func (s *State) EnterBeside(ctx context.Context, fn func(context.Context) error) error {
+	return s.actor.enterBeside(ctx, fn)
+}
+
+// Broken returns why the object runs no more events, or nil.
+func (s *State) Broken() error { return s.actor.failure() }
+
 // WaitUntil runs fn on a goroutine of its own, outside any turn, and keeps the object from eviction until it
 // returns. It starts at the end of the present turn, once what was written before is on disk. Its context ends when
 // the object breaks or the host has drained. An error is logged. On an object that is broken it does nothing.

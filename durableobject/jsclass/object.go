@@ -1,0 +1,241 @@
+package jsclass
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"sync/atomic"
+
+	"github.com/dop251/goja"
+
+	"github.com/tandem-do/tandem/durableobject/actor"
+	"github.com/tandem-do/tandem/proto/sidecar"
+	"github.com/tandem-do/tandem/runtime/env"
+	"github.com/tandem-do/tandem/runtime/isolate"
+	"github.com/tandem-do/tandem/runtime/webapi"
+)
+
+// object is a live object whose class is the script's.
+type object struct {
+	class   *class
+	state   *actor.State
+	isolate *isolate.Isolate
+	engine  *engine
+	context *isolate.Context
+	// current is the turn in which the isolate runs the object's code, or nil.
+	current atomic.Pointer[actorTurn]
+	// root lines up what continues events outside critical sections.
+	root turnQueue
+	// handlesAlarms and supportsRPC are known once the instance is made.
+	handlesAlarms, supportsRPC bool
+
+	// What follows is the isolate's goroutine's.
+	instance *goja.Object
+	// idle is closed when nothing may continue the object's code; nil while nothing may.
+	idle chan struct{}
+}
+
+var _ actor.AlarmHandler = (*object)(nil)
+
+// errEngine is why the objects of an isolate break with it.
+var errEngine = errors.New("internal error: the JavaScript engine of the Durable Object failed")
+
+// New implements actor.Class: it makes an instance of the script's class.
+func (c *class) New(ctx context.Context, s *actor.State) (actor.Instance, error) {
+	i, err := c.script.isolateFor(ctx, s.ID(), s.Clock())
+	if err != nil {
+		return nil, fmt.Errorf("start the script: %w", env.Outward(c.script.compatibility(), err))
+	}
+	o := &object{class: c, state: s, isolate: i, engine: engineOf(i)}
+	o.context = i.NewContext(isolate.ContextOptions{Object: true, Deliver: o.deliver, Settled: o.settled})
+	if err := o.run(ctx, &o.root, o.construct, nil); err != nil {
+		return nil, o.outward(err)
+	}
+	return o, nil
+}
+
+// construct makes the instance, on the isolate's goroutine.
+func (o *object) construct(*isolate.Event) (goja.Value, error) {
+	i := o.isolate
+	class, ok := goja.AssertConstructor(i.Exports().Get(o.class.Name))
+	if !ok {
+		return nil, &sidecar.Error{
+			Reason: sidecar.ReasonNoSuchClass, Name: "Error",
+			Message: fmt.Sprintf("The script does not export a Durable Object class named %q.", o.class.Name),
+		}
+	}
+	name, named := o.state.Name()
+	state, err := o.engine.newState(goja.Undefined(), i.Runtime().ToValue(handle(o)),
+		o.engine.classes.ID(o.state.ID(), name, named))
+	if err != nil {
+		return nil, err
+	}
+	values, err := o.engine.realm.Env()
+	if err != nil {
+		return nil, err
+	}
+	if o.instance, err = class(nil, state, values); err != nil {
+		return nil, err
+	}
+	_, o.handlesAlarms = goja.AssertFunction(o.instance.Get("alarm"))
+	o.supportsRPC = o.engine.classes.SupportsRPC(o.instance)
+	return goja.Undefined(), nil
+}
+
+// outward is an error as the object's caller gets it.
+func (o *object) outward(err error) error { return env.Outward(o.class.script.compatibility(), err) }
+
+// notResponse is workerd's.
+const notResponse = "Callback returned incorrect type; expected 'Promise'"
+
+// Fetch implements actor.Instance.
+func (o *object) Fetch(ctx context.Context, w http.ResponseWriter, r *http.Request) error {
+	in := *r
+	in.Body = actor.Ungated(r.Body)
+	resp, err := webapi.Delivery{
+		Isolate: o.isolate, NotResponse: notResponse,
+		Run: func(
+			ctx context.Context, start func(*isolate.Event) (goja.Value, error), finish func(*isolate.Event, goja.Value) error,
+		) error {
+			return o.run(ctx, &o.root, start, finish)
+		},
+		Handler: func(request *goja.Object) (goja.Value, error) {
+			f, ok := goja.AssertFunction(o.instance.Get("fetch"))
+			if !ok {
+				return nil, actor.ErrNoFetchHandler
+			}
+			return f(o.instance, request)
+		},
+	}.Fetch(ctx, &in)
+	if err == actor.ErrNoFetchHandler { //nolint:errorlint // the actor wants it as it is
+		return err
+	}
+	if err != nil {
+		return o.outward(err)
+	}
+	defer resp.Body.Close()
+	return o.respond(ctx, w, resp)
+}
+
+// pieceBytes is how much of a streamed response is read at a time.
+const pieceBytes = 64 << 10
+
+// respond writes a response. What is read from the script or from outside is waited for out of turn.
+func (o *object) respond(ctx context.Context, w http.ResponseWriter, resp *http.Response) error {
+	header := w.Header()
+	for name, values := range resp.Header {
+		header[name] = values
+	}
+	w.WriteHeader(resp.StatusCode)
+	if _, whole := resp.Body.(interface{ Len() int }); whole || resp.Body == http.NoBody {
+		_, err := io.Copy(writerOnly{w}, resp.Body)
+		return err
+	}
+	piece := make([]byte, pieceBytes)
+	for {
+		var n int
+		var end error
+		if err := o.state.Await(ctx, func(context.Context) error {
+			n, end = resp.Body.Read(piece)
+			return nil
+		}); err != nil {
+			return err
+		}
+		if _, err := w.Write(piece[:n]); err != nil {
+			return err
+		}
+		if end == io.EOF { //nolint:errorlint // as io.Copy compares it
+			return nil
+		}
+		if err := http.NewResponseController(w).Flush(); err != nil {
+			return err
+		}
+		if end != nil {
+			return o.outward(end)
+		}
+	}
+}
+
+// writerOnly hides that a response can flush what it copies.
+type writerOnly struct{ io.Writer }
+
+// Texts of calls. Like workerd.
+const (
+	noMethodText = "The RPC receiver does not implement the method %q."
+	reservedText = "'%s' is a reserved method and cannot be called over RPC."
+	legacyText   = "The receiving Durable Object does not support RPC, because its class was not declared with `extends " +
+		"DurableObject`. In order to enable RPC, make sure your class extends the special class `DurableObject`, which can " +
+		"be imported from the module \"cloudflare:workers\"."
+)
+
+// reserved reports whether a name cannot be called.
+func reserved(method string) bool {
+	switch method {
+	case "fetch", "connect", "alarm", "webSocketMessage", "webSocketClose", "webSocketError", "dup", "constructor":
+		return true
+	}
+	return false
+}
+
+func refused(format string, args ...any) error {
+	return &sidecar.Error{
+		Reason: sidecar.ReasonNoSuchMethod, Name: "TypeError", Message: fmt.Sprintf(format, args...), Remote: true,
+	}
+}
+
+// Call implements actor.Instance. Without arguments it reads a property.
+func (o *object) Call(ctx context.Context, method string, args []byte) ([]byte, error) {
+	switch {
+	case reserved(method):
+		return nil, refused(reservedText, method)
+	case !o.supportsRPC:
+		return nil, refused(legacyText)
+	}
+	var out []byte
+	r := o.engine.realm
+	err := o.run(ctx, &o.root, func(*isolate.Event) (goja.Value, error) {
+		list, err := env.Decode(r, args)
+		if err != nil {
+			return nil, err
+		}
+		v, err := o.engine.classes.Invoke(o.instance, method, list)
+		if errors.Is(err, env.ErrNoMethod) {
+			err = refused(noMethodText, method)
+		}
+		return v, err
+	}, func(_ *isolate.Event, v goja.Value) error {
+		out = env.Encode(r, v, env.ForCall)
+		return nil
+	})
+	return out, o.outward(err)
+}
+
+// HandlesAlarms implements actor.AlarmHandler.
+func (o *object) HandlesAlarms() bool { return o.handlesAlarms }
+
+// Alarm implements actor.Instance.
+func (o *object) Alarm(ctx context.Context, a actor.AlarmInfo) error {
+	if !o.handlesAlarms {
+		return actor.ErrNoAlarmHandler
+	}
+	rt := o.isolate.Runtime()
+	return o.outward(o.run(ctx, &o.root, func(*isolate.Event) (goja.Value, error) {
+		info, err := o.engine.alarmInfo(goja.Undefined(), rt.ToValue(a.ScheduledTime.UnixMilli()), rt.ToValue(a.RetryCount))
+		if err != nil {
+			return nil, err
+		}
+		f, ok := goja.AssertFunction(o.instance.Get("alarm"))
+		if !ok {
+			return nil, actor.ErrNoAlarmHandler
+		}
+		return f(o.instance, info)
+	}, nil))
+}
+
+// abort breaks the object for its code's own word.
+func (o *object) abort(reason error, noRetry bool) {
+	o.state.AbortWith(reason, actor.AbortOptions{NoAlarmRetry: noRetry})
+	o.context.Close()
+}

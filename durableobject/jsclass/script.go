@@ -1,0 +1,241 @@
+package jsclass
+
+import (
+	"context"
+	_ "embed"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"runtime"
+	"sync"
+	"time"
+
+	"github.com/dop251/goja"
+
+	"github.com/tandem-do/tandem/durableobject"
+	"github.com/tandem-do/tandem/durableobject/actor"
+	"github.com/tandem-do/tandem/durableobject/clock"
+	"github.com/tandem-do/tandem/proto/objectid"
+	"github.com/tandem-do/tandem/runtime/binding"
+	"github.com/tandem-do/tandem/runtime/bundle"
+	"github.com/tandem-do/tandem/runtime/env"
+	"github.com/tandem-do/tandem/runtime/isolate"
+	"github.com/tandem-do/tandem/runtime/webapi"
+)
+
+//go:embed state.js
+var stateSource string
+
+// compileState compiles the script of ctx, once a process.
+var compileState = sync.OnceValues(func() (*goja.Program, error) {
+	return goja.Compile("tandem-internal:state", stateSource, true)
+})
+
+// Options say how a script's classes run.
+type Options struct {
+	// Bundle is the script. Required.
+	Bundle *bundle.Bundle
+	// Secrets are the values of its secrets, by name.
+	Secrets map[string]string
+	// Isolates is how many isolates the objects share; zero means GOMAXPROCS.
+	Isolates int
+	// Limits bound events.
+	Limits isolate.Limits
+	// Fetch sends requests to the world; nil refuses them.
+	Fetch webapi.Fetcher
+	// OnLog is told of console lines and uncaught errors, from the isolates' goroutines. It must not block.
+	OnLog func(isolate.Entry)
+	// Log takes faults of the engine; nil discards them.
+	Log *slog.Logger
+}
+
+// Script is a bundle whose classes run. Make it with New, and Close it when no object of it is live any more.
+type Script struct {
+	o       Options
+	program *isolate.Program
+
+	// mu guards pool and closed.
+	mu     sync.Mutex
+	pool   []*seat
+	closed bool
+}
+
+// seat is the place of an isolate in the pool, which is filled at first need and again after a fault.
+type seat struct {
+	// mu is held while the isolate is made, guards isolate.
+	mu      sync.Mutex
+	isolate *isolate.Isolate
+}
+
+// New compiles a script. It runs nothing yet: isolates are made when objects need them. Errors say what is wrong with the
+// script.
+func New(o Options) (*Script, error) {
+	if o.Isolates <= 0 {
+		o.Isolates = runtime.GOMAXPROCS(0)
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	m := o.Bundle.Manifest()
+	p, err := isolate.Compile(isolate.Source{
+		Name: m.Main, Code: string(o.Bundle.Code()), SourceMap: o.Bundle.SourceMap(),
+	})
+	if err != nil {
+		return nil, fmt.Errorf("compile %s: %w", m.Name, err)
+	}
+	s := &Script{o: o, program: p, pool: make([]*seat, o.Isolates)}
+	for n := range s.pool {
+		s.pool[n] = &seat{}
+	}
+	return s, nil
+}
+
+// Classes returns the classes that the bundle's manifest names, for host.Options.Classes.
+func (s *Script) Classes() []durableobject.Class {
+	var out []durableobject.Class
+	for _, c := range s.o.Bundle.Manifest().Classes {
+		out = append(out, durableobject.Foreign(c.Name, &class{script: s, Class: c}))
+	}
+	return out
+}
+
+// Close ends the isolates. Objects that live fail.
+func (s *Script) Close() {
+	s.mu.Lock()
+	s.closed = true
+	s.mu.Unlock()
+	for _, seat := range s.pool {
+		seat.mu.Lock()
+		if seat.isolate != nil {
+			seat.isolate.Close()
+		}
+		seat.mu.Unlock()
+	}
+}
+
+func (s *Script) isClosed() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.closed
+}
+
+// compatibility is what the script asked for.
+func (s *Script) compatibility() isolate.Compatibility {
+	m := s.o.Bundle.Manifest()
+	return isolate.Compatibility{Date: m.CompatibilityDate, Flags: m.CompatibilityFlags}
+}
+
+// isolateFor returns the isolate on which an object lives.
+func (s *Script) isolateFor(ctx context.Context, id objectid.ID, c clock.Clock) (*isolate.Isolate, error) {
+	seat := s.pool[int(uint16(id[0])|uint16(id[1])<<8)%len(s.pool)]
+	seat.mu.Lock()
+	defer seat.mu.Unlock()
+	if i := seat.isolate; i != nil {
+		select {
+		case <-i.Condemned():
+			i.Close()
+		default:
+			return i, nil
+		}
+	}
+	if s.isClosed() {
+		return nil, isolate.ErrClosed
+	}
+	i, err := isolate.New(context.WithoutCancel(ctx), s.program, s.isolateOptions(c))
+	if err != nil {
+		return nil, err
+	}
+	seat.isolate = i
+	return i, nil
+}
+
+func (s *Script) isolateOptions(c clock.Clock) isolate.Options {
+	bindings := env.Options{
+		Manifest: s.o.Bundle.Manifest(), Secrets: s.o.Secrets,
+		Namespace: func(key string) *binding.Namespace { return binding.NewNamespace(key, outgoing{}) },
+	}
+	return isolate.Options{
+		Install: []func(*isolate.Isolate) error{
+			webapi.Install(webapi.Options{Fetch: s.fetch(), Env: bindings.Env()}), installState,
+		},
+		Modules: env.Modules(), Limits: s.o.Limits, Clock: isolateClock{c}, Compatibility: s.compatibility(),
+		OnLog: s.o.OnLog, Log: s.o.Log,
+	}
+}
+
+// fetch sends an object's requests to the world, after its output gate.
+func (s *Script) fetch() webapi.Fetcher {
+	if s.o.Fetch == nil {
+		return nil
+	}
+	return func(ctx context.Context, q *http.Request) (*http.Response, error) {
+		return fetchOut(ctx, q, s.o.Fetch)
+	}
+}
+
+// isolateClock is the clock of a host's objects, for isolates.
+type isolateClock struct{ clock clock.Clock }
+
+// Now returns the time.
+func (c isolateClock) Now() time.Time { return c.clock.Now() }
+
+// AfterFunc calls f after d.
+func (c isolateClock) AfterFunc(d time.Duration, f func()) func() bool {
+	return c.clock.AfterFunc(d, f).Stop
+}
+
+// class is one class of a script.
+type class struct {
+	script *Script
+	bundle.Class
+}
+
+var _ actor.Class = (*class)(nil)
+
+// engine is what the package keeps in an isolate.
+type engine struct {
+	realm               *webapi.Realm
+	classes             *env.Classes
+	newState, alarmInfo goja.Callable
+}
+
+type engineKey struct{}
+
+func engineOf(i *isolate.Isolate) *engine { return i.Value(engineKey{}).(*engine) }
+
+// installState makes the classes of ctx.
+func installState(i *isolate.Isolate) error {
+	p, err := compileState()
+	if err != nil {
+		return fmt.Errorf("compile the classes of ctx: %w", err)
+	}
+	g := &engine{realm: webapi.Of(i)}
+	if g.classes, err = env.ClassesOf(g.realm); err != nil {
+		return err
+	}
+	v, err := i.Runtime().RunProgram(p)
+	if err != nil {
+		return err
+	}
+	run, _ := goja.AssertFunction(v)
+	host := i.Runtime().NewObject()
+	for name, f := range hostFunctions(i, g) {
+		err = errors.Join(err, host.Set(name, i.Function(name, 0, f)))
+	}
+	if err != nil {
+		return err
+	}
+	if v, err = run(goja.Undefined(), host, g.classes.Internals); err != nil {
+		return err
+	}
+	o := v.(*goja.Object)
+	g.newState, _ = goja.AssertFunction(o.Get("newState"))
+	g.alarmInfo, _ = goja.AssertFunction(o.Get("alarmInfo"))
+	i.Runtime().ForOf(o.Get("platform"), func(c goja.Value) bool {
+		g.realm.AddPlatformClass(c.(*goja.Object))
+		return true
+	})
+	i.SetValue(engineKey{}, g)
+	return nil
+}
