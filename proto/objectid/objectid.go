@@ -55,6 +55,8 @@ type Namespace struct {
 	uniqueKey string
 	// macs keeps *keyed, whose making costs more than its use.
 	macs *sync.Pool
+	// recent has the IDs of names that were derived lately.
+	recent *recent
 }
 
 // keyed is a MAC with the namespace's key, and room for its result.
@@ -66,7 +68,7 @@ type keyed struct {
 // NewNamespace returns the namespace with the given unique key, such as "chat-Room".
 func NewNamespace(uniqueKey string) Namespace {
 	key := sha256.Sum256([]byte(uniqueKey))
-	return Namespace{uniqueKey: uniqueKey, macs: &sync.Pool{New: func() any {
+	return Namespace{uniqueKey: uniqueKey, recent: newRecent(), macs: &sync.Pool{New: func() any {
 		return &keyed{Hash: hmac.New(sha256.New, key[:])}
 	}}}
 }
@@ -76,7 +78,12 @@ func (n Namespace) UniqueKey() string { return n.uniqueKey }
 
 // FromName returns the ID of the object with this name; the empty name is allowed.
 func (n Namespace) FromName(name string) ID {
-	return n.seal(n.mac([]byte(name)))
+	id, ok := n.recent.get(name)
+	if !ok {
+		id = n.seal(n.mac([]byte(name)))
+		n.recent.put(name, id)
+	}
+	return id
 }
 
 // NewUnique returns a new random ID.

@@ -156,3 +156,20 @@ func FuzzParse(f *testing.F) {
 		}
 	})
 }
+
+// A namespace that has derived many names gives the IDs that a new one does, however often each is asked for.
+func TestFromNameAgain(t *testing.T) {
+	t.Parallel()
+	used := objectid.NewNamespace("chat-Room")
+	for range 2 {
+		for i := range 2000 {
+			name := strings.Repeat("n", i)
+			if got, want := used.FromName(name), objectid.NewNamespace("chat-Room").FromName(name); got != want {
+				t.Fatalf("name of %d bytes: got %v, want %v", i, got, want)
+			}
+			if used.FromName(name) != used.FromName(name) { //nolint:staticcheck // twice on purpose
+				t.Fatalf("name of %d bytes: two answers", i)
+			}
+		}
+	}
+}
