@@ -170,6 +170,12 @@ func TestPrintConfig(t *testing.T) {
 	if _, ok := got["lifeline"]; ok {
 		t.Error("a hidden flag is shown")
 	}
+	dev := strings.Join(strings.Fields(command(t, nil, "dev", "--print-config").stdout), " ") + " "
+	for _, want := range []string{"port 8787 default ", "dashboard-port 8788 default ", "auth-port 8789 default "} {
+		if !strings.Contains(" "+dev, " "+want) {
+			t.Errorf("dev: %q lacks %q", dev, want)
+		}
+	}
 }
 
 func TestVersion(t *testing.T) {
