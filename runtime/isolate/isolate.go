@@ -193,7 +193,7 @@ func (i *Isolate) Require(name string) (goja.Value, error) {
 	}
 	load, ok := i.options.Modules[name]
 	if !ok {
-		return nil, fmt.Errorf("No such module %q.", name) //nolint:staticcheck // the text is workerd's
+		return nil, fmt.Errorf("No such module %q.", name)
 	}
 	v, err := load(i)
 	if err != nil {

@@ -1,7 +1,6 @@
 package isolate
 
 import (
-	"fmt"
 	"math"
 	"strconv"
 	"strings"
@@ -361,7 +360,7 @@ func (p *jsonParser) unexpected() {
 		}
 	}
 	shown := string(before) + string(token) + string(after)
-	p.isolate.Throw("SyntaxError", "%s", fmt.Sprintf("Unexpected token '%c', %s\"%s\"%s is not valid JSON", token, head, shown, tail))
+	p.isolate.Throw("SyntaxError", "Unexpected token '%c', %s\"%s\"%s is not valid JSON", token, head, shown, tail)
 }
 
 // installJSON replaces the engine's JSON.parse, which is slow and words errors as Go does.

@@ -3,7 +3,8 @@
 (function (host) {
   const global = globalThis;
   const { apply, construct, ownKeys, getPrototypeOf } = Reflect;
-  const { evaluationAllowed, stack: layOut } = host;
+  const { evaluationAllowed, stack: layOut, transfer, detached } = host;
+  const { then } = Promise.prototype;
 
   const define = (target, members) => {
     for (const name of ownKeys(members)) {
@@ -318,6 +319,57 @@
     __lookupGetter__(name) { return accessor(this, name)?.get; },
     __lookupSetter__(name) { return accessor(this, name)?.set; },
   });
+  define(Math, {
+    sumPrecise(items) {
+      // Partial sums that add up to the sum without loss.
+      const parts = [];
+      let count = 0, special = 0;
+      for (const item of items) {
+        if (typeof item !== "number") throw new TypeError("Math.sumPrecise takes numbers");
+        count++;
+        if (!Number.isFinite(item)) { special += item; continue; }
+        let x = item, n = 0;
+        for (let y of parts) {
+          if (Math.abs(x) < Math.abs(y)) [x, y] = [y, x];
+          const high = x + y, low = y - (high - x);
+          if (low !== 0) parts[n++] = low;
+          x = high;
+        }
+        parts.length = n;
+        parts.push(x);
+      }
+      if (special !== 0 || Number.isNaN(special)) return special;
+      return count === 0 ? -0 : parts.reduceRight((sum, part) => sum + part, 0);
+    },
+  });
+  define(ArrayBuffer.prototype, {
+    transfer(length) { return transfer(this, length === undefined ? this.byteLength : Number(length)); },
+    transferToFixedLength(length) { return this.transfer(length); },
+    get detached() { return detached(this); },
+  });
+  // Promise.any says what happened.
+  const any = Promise.any;
+  Object.defineProperty(Promise, "any", { value: { any(items) {
+    return apply(then, apply(any, this, [items]), [undefined, (e) => {
+      if (e instanceof AggregateError && e.message === "") {
+        Object.defineProperty(e, "message", { value: "All promises were rejected", writable: true, configurable: true });
+      }
+      throw e;
+    }]);
+  } }.any, writable: true, configurable: true });
+
+  // Dates as people write them in English.
+  const two = (n) => String(n).padStart(2, "0");
+  const day = (d) => `${d.getUTCMonth() + 1}/${d.getUTCDate()}/${d.getUTCFullYear()}`;
+  const hour = (d) => `${d.getUTCHours() % 12 || 12}:${two(d.getUTCMinutes())}:${two(d.getUTCSeconds())} ${d.getUTCHours() < 12 ? "AM" : "PM"}`;
+  const local = (name, write) => Object.defineProperty(Date.prototype, name, {
+    value: { [name]() { return Number.isNaN(this.getTime()) ? "Invalid Date" : write(this); } }[name],
+    writable: true, configurable: true,
+  });
+  local("toLocaleDateString", day);
+  local("toLocaleTimeString", hour);
+  local("toLocaleString", (d) => `${day(d)}, ${hour(d)}`);
+
   define(Error, {
     captureStackTrace(target) {
       if (Object(target) !== target) throw new TypeError("Invalid argument");

@@ -5,6 +5,7 @@ import (
 	_ "embed"
 	"errors"
 	"fmt"
+	"reflect"
 	"sync"
 
 	"github.com/dop251/goja"
@@ -131,19 +132,49 @@ func (i *Isolate) runShim() error {
 	}
 	run, _ := goja.AssertFunction(v)
 	host := i.rt.NewObject()
-	evaluationAllowed := func(goja.FunctionCall) goja.Value {
-		return i.rt.ToValue(!i.started && i.options.Compatibility.Since("2025-06-01", "allow_eval_during_startup", ""))
-	}
-	if err := host.Set("evaluationAllowed", evaluationAllowed); err != nil {
-		return err
-	}
-	if err := host.Set("stack", func(c goja.FunctionCall) goja.Value {
-		return i.rt.ToValue(V8Stack(c.Argument(0).String()))
-	}); err != nil {
-		return err
+	for name, f := range map[string]func(goja.FunctionCall) goja.Value{
+		"evaluationAllowed": func(goja.FunctionCall) goja.Value {
+			return i.rt.ToValue(!i.started && i.options.Compatibility.Since("2025-06-01", "allow_eval_during_startup", ""))
+		},
+		"stack":    func(c goja.FunctionCall) goja.Value { return i.rt.ToValue(V8Stack(c.Argument(0).String())) },
+		"transfer": i.transfer,
+		"detached": func(c goja.FunctionCall) goja.Value { return i.rt.ToValue(i.buffer(c.Argument(0)).Detached()) },
+	} {
+		if err := host.Set(name, f); err != nil {
+			return err
+		}
 	}
 	_, err = run(goja.Undefined(), host)
 	return err
+}
+
+// buffer is what is behind an ArrayBuffer. It throws at anything else.
+func (i *Isolate) buffer(v goja.Value) goja.ArrayBuffer {
+	o, ok := v.(*goja.Object)
+	if !ok || o.ExportType() != reflect.TypeFor[goja.ArrayBuffer]() {
+		i.Throw("TypeError", "this is no ArrayBuffer")
+	}
+	return o.Export().(goja.ArrayBuffer)
+}
+
+// maxBufferBytes bounds an ArrayBuffer that transfer makes.
+const maxBufferBytes = 1 << 30
+
+// transfer(buffer, length) moves the bytes of a buffer to a new one.
+func (i *Isolate) transfer(c goja.FunctionCall) goja.Value {
+	b, length := i.buffer(c.Argument(0)), c.Argument(1).ToInteger()
+	if b.Detached() {
+		i.Throw("TypeError", "Cannot perform ArrayBuffer.prototype.transfer on a detached ArrayBuffer")
+	}
+	if length < 0 || length > maxBufferBytes {
+		i.Throw("RangeError", "Invalid array buffer length")
+	}
+	data := b.Bytes()
+	if int64(len(data)) != length {
+		data = append(make([]byte, 0, length), data[:min(int64(len(data)), length)]...)[:length]
+	}
+	b.Detach()
+	return i.rt.ToValue(i.rt.NewArrayBuffer(data))
 }
 
 // Function makes a function of the language from one in Go. f runs on the isolate's goroutine and throws by panicking

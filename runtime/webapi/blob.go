@@ -67,7 +67,7 @@ func (r *Realm) applyBlobOptions(b *blob, options goja.Value) {
 }
 
 func (r *Realm) installBlob() error {
-	c := newClass(r, "Blob", 0, func(call goja.ConstructorCall) *blob {
+	c := newClass(r, "Blob", func(call goja.ConstructorCall) *blob {
 		b := &blob{data: r.blobData(call.Argument(0), "Blob")}
 		r.applyBlobOptions(b, call.Argument(1))
 		return b
@@ -75,7 +75,7 @@ func (r *Realm) installBlob() error {
 	r.blob = c
 	c.attribute("size", func(b *blob) goja.Value { return r.rt.ToValue(len(b.data)) }, nil)
 	c.attribute("type", func(b *blob) goja.Value { return r.rt.ToValue(b.contentType) }, nil)
-	c.method("slice", 0, func(b *blob, call goja.FunctionCall) goja.Value {
+	c.method("slice", func(b *blob, call goja.FunctionCall) goja.Value {
 		start := relativeIndex(call.Argument(0), 0, len(b.data))
 		end := max(start, relativeIndex(call.Argument(1), len(b.data), len(b.data)))
 		part := &blob{data: b.data[start:end:end]}
@@ -84,12 +84,12 @@ func (r *Realm) installBlob() error {
 		}
 		return c.wrap(part)
 	})
-	c.promise("arrayBuffer", 0, func(b *blob, _ goja.FunctionCall) goja.Value {
+	c.promise("arrayBuffer", func(b *blob, _ goja.FunctionCall) goja.Value {
 		return r.rt.ToValue(r.rt.NewArrayBuffer(bytes.Clone(b.data)))
 	})
-	c.promise("bytes", 0, func(b *blob, _ goja.FunctionCall) goja.Value { return r.newBytes(bytes.Clone(b.data)) })
-	c.promise("text", 0, func(b *blob, _ goja.FunctionCall) goja.Value { return r.rt.ToValue(decodeBody(b.data)) })
-	c.method("stream", 0, func(b *blob, _ goja.FunctionCall) goja.Value {
+	c.promise("bytes", func(b *blob, _ goja.FunctionCall) goja.Value { return r.newBytes(bytes.Clone(b.data)) })
+	c.promise("text", func(b *blob, _ goja.FunctionCall) goja.Value { return r.rt.ToValue(decodeBody(b.data)) })
+	c.method("stream", func(b *blob, _ goja.FunctionCall) goja.Value {
 		content := bytesBody(b.data)
 		return r.newSourceStream(&content)
 	})
@@ -100,7 +100,7 @@ func (r *Realm) installBlob() error {
 }
 
 func (r *Realm) installFile(parent *class[*blob]) error {
-	c := newClass(r, "File", 2, func(call goja.ConstructorCall) *blob {
+	c := newClass(r, "File", func(call goja.ConstructorCall) *blob {
 		if len(call.Arguments) < 2 {
 			r.throwType("Failed to construct 'File': constructor parameter 2 is not of type 'string'.")
 		}

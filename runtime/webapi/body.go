@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 
 	"github.com/dop251/goja"
@@ -24,11 +23,10 @@ type body struct {
 	used bool
 }
 
-func nullBody() body              { return body{null: true} }
-func bytesBody(data []byte) body  { return body{data: data, length: int64(len(data))} }
-func (b *body) state() *body      { return b }
-func (b *body) replayable() bool  { return b.null || b.source == nil && b.stream == nil && !b.used }
-func (b *body) knownLength() bool { return b.null || b.stream == nil && b.length >= 0 }
+func nullBody() body             { return body{null: true} }
+func bytesBody(data []byte) body { return body{data: data, length: int64(len(data))} }
+func (b *body) state() *body     { return b }
+func (b *body) replayable() bool { return b.null || b.source == nil && b.stream == nil && !b.used }
 
 // readerBody is a body that the host reads. length may be negative.
 func readerBody(source io.ReadCloser, length int64) body {
@@ -72,7 +70,7 @@ func (r *Realm) extract(init goja.Value) (body, string) {
 			r.throwType("This ReadableStream is disturbed (has already been read from), and cannot be used as a body.")
 		}
 		if r.streamFlag("locked", o) {
-			r.throwType(lockedText)
+			r.throwType("This ReadableStream is locked to a reader, and cannot be used as a body.")
 		}
 		return body{stream: o, length: -1}, ""
 	}
@@ -133,7 +131,9 @@ func (r *Realm) consume(b *body, then func([]byte) goja.Value) goja.Value {
 	})
 }
 
-var errBodyTooLarge = errors.New("Memory limit would be exceeded before EOF.") //nolint:staticcheck // the text is workerd's
+var errBodyTooLarge = errors.New("Memory limit would be exceeded before EOF.")
+
+var errConnectionLost = errors.New("Network connection lost.")
 
 func readAll(source io.ReadCloser, limit int64) ([]byte, error) {
 	data, err := io.ReadAll(io.LimitReader(source, limit+1))
@@ -141,7 +141,7 @@ func readAll(source io.ReadCloser, limit int64) ([]byte, error) {
 		err = closeErr
 	}
 	if err != nil {
-		return nil, fmt.Errorf("Network connection lost.") //nolint:staticcheck // the text is workerd's
+		return nil, errConnectionLost
 	}
 	if int64(len(data)) > limit {
 		return nil, errBodyTooLarge
@@ -200,7 +200,7 @@ func (r *Realm) move(b *body) body {
 }
 
 func (r *Realm) installBodies() error {
-	c := newClass[native](r, "Body", 0, nil)
+	c := newClass[native](r, "Body", nil)
 	of := func(n native) *body {
 		b, ok := n.(bodied)
 		if !ok {
@@ -210,20 +210,21 @@ func (r *Realm) installBodies() error {
 	}
 	c.attribute("body", func(n native) goja.Value { return r.streamOf(of(n)) }, nil)
 	c.attribute("bodyUsed", func(n native) goja.Value { return r.rt.ToValue(r.bodyUsed(of(n))) }, nil)
-	for name, then := range map[string]func(native, []byte) goja.Value{
-		"arrayBuffer": func(_ native, b []byte) goja.Value { return r.rt.ToValue(r.rt.NewArrayBuffer(bytes.Clone(b))) },
-		"bytes":       func(_ native, b []byte) goja.Value { return r.newBytes(bytes.Clone(b)) },
-		"text":        func(_ native, b []byte) goja.Value { return r.rt.ToValue(decodeBody(b)) },
-		"json":        func(_ native, b []byte) goja.Value { return r.isolate.ParseJSON(decodeBody(b)) },
-		"formData":    func(n native, b []byte) goja.Value { return r.parseFormData(contentType(n), b) },
-		"blob": func(n native, b []byte) goja.Value {
-			return r.blob.wrap(&blob{data: bytes.Clone(b), contentType: contentType(n)})
-		},
-	} {
-		c.promise(name, 0, func(n native, _ goja.FunctionCall) goja.Value {
+	consumer := func(name string, then func(native, []byte) goja.Value) {
+		c.promise(name, func(n native, _ goja.FunctionCall) goja.Value {
 			return r.consume(of(n), func(b []byte) goja.Value { return then(n, b) })
 		})
 	}
+	consumer("arrayBuffer", func(_ native, b []byte) goja.Value {
+		return r.rt.ToValue(r.rt.NewArrayBuffer(bytes.Clone(b)))
+	})
+	consumer("bytes", func(_ native, b []byte) goja.Value { return r.newBytes(bytes.Clone(b)) })
+	consumer("text", func(_ native, b []byte) goja.Value { return r.rt.ToValue(decodeBody(b)) })
+	consumer("json", func(_ native, b []byte) goja.Value { return r.isolate.ParseJSON(decodeBody(b)) })
+	consumer("formData", func(n native, b []byte) goja.Value { return r.parseFormData(contentType(n), b) })
+	consumer("blob", func(n native, b []byte) goja.Value {
+		return r.blob.wrap(&blob{data: bytes.Clone(b), contentType: contentType(n)})
+	})
 	if err := c.install(); err != nil {
 		return err
 	}

@@ -33,7 +33,7 @@ const illegalInvocation = "Illegal invocation: function called with incorrect `t
 
 // newClass defines a global class. construct makes the value of a new object, or throws; nil forbids construction. Unlike
 // workerd: a class that is called without new makes an object too; the engine does not tell.
-func newClass[T native](r *Realm, name string, length int, construct func(goja.ConstructorCall) T) *class[T] {
+func newClass[T native](r *Realm, name string, construct func(goja.ConstructorCall) T) *class[T] {
 	c := &class[T]{realm: r, name: name}
 	c.ctor = r.rt.ToValue(func(call goja.ConstructorCall) *goja.Object {
 		if construct == nil {
@@ -43,7 +43,6 @@ func newClass[T native](r *Realm, name string, length int, construct func(goja.C
 		return nil
 	}).(*goja.Object)
 	_ = c.ctor.DefineDataProperty("name", r.rt.ToValue(name), goja.FLAG_FALSE, goja.FLAG_TRUE, goja.FLAG_FALSE)
-	_ = c.ctor.DefineDataProperty("length", r.rt.ToValue(length), goja.FLAG_FALSE, goja.FLAG_TRUE, goja.FLAG_FALSE)
 	c.proto = c.ctor.Get("prototype").(*goja.Object)
 	_ = c.ctor.DefineDataProperty("prototype", c.proto, goja.FLAG_FALSE, goja.FLAG_FALSE, goja.FLAG_FALSE)
 	_ = c.proto.DefineDataPropertySymbol(goja.SymToStringTag, r.rt.ToValue(name),
@@ -87,22 +86,22 @@ func (c *class[T]) self(v goja.Value) T {
 }
 
 // method defines a method.
-func (c *class[T]) method(name string, length int, f func(T, goja.FunctionCall) goja.Value) {
-	c.define(c.proto, name, c.realm.isolate.Function(name, length, func(call goja.FunctionCall) goja.Value {
+func (c *class[T]) method(name string, f func(T, goja.FunctionCall) goja.Value) {
+	c.define(c.proto, name, c.realm.isolate.Function(name, 0, func(call goja.FunctionCall) goja.Value {
 		return f(c.self(call.This), call)
 	}))
 }
 
 // promise defines a method that returns a promise: what it throws rejects.
-func (c *class[T]) promise(name string, length int, f func(T, goja.FunctionCall) goja.Value) {
-	c.define(c.proto, name, c.realm.isolate.Function(name, length, func(call goja.FunctionCall) goja.Value {
+func (c *class[T]) promise(name string, f func(T, goja.FunctionCall) goja.Value) {
+	c.define(c.proto, name, c.realm.isolate.Function(name, 0, func(call goja.FunctionCall) goja.Value {
 		return c.realm.isolate.Async(func() goja.Value { return f(c.self(call.This), call) })
 	}))
 }
 
 // static defines a function of the class itself.
-func (c *class[T]) static(name string, length int, f func(goja.FunctionCall) goja.Value) {
-	c.define(c.ctor, name, c.realm.isolate.Function(name, length, f))
+func (c *class[T]) static(name string, f func(goja.FunctionCall) goja.Value) {
+	c.define(c.ctor, name, c.realm.isolate.Function(name, 0, f))
 }
 
 func (c *class[T]) define(o *goja.Object, name string, f *goja.Object) {
@@ -118,9 +117,9 @@ func (c *class[T]) iterator(name string) {
 // attribute defines an accessor; set may be nil.
 func (c *class[T]) attribute(name string, get func(T) goja.Value, set func(T, goja.Value)) {
 	i := c.realm.isolate
-	var setter goja.Value = goja.Undefined()
+	setter := goja.Undefined()
 	if set != nil {
-		setter = i.Function("set "+name, 1, func(call goja.FunctionCall) goja.Value {
+		setter = i.Function("set "+name, 0, func(call goja.FunctionCall) goja.Value {
 			set(c.self(call.This), call.Argument(0))
 			return goja.Undefined()
 		})

@@ -41,16 +41,18 @@ func brokenPrefix(b []byte) int {
 		more = 1
 	case c >= 0xe0 && c <= 0xef:
 		more = 2
-		if c == 0xe0 {
+		switch c {
+		case 0xe0:
 			low = 0xa0
-		} else if c == 0xed {
+		case 0xed:
 			high = 0x9f
 		}
 	case c >= 0xf0 && c <= 0xf4:
 		more = 3
-		if c == 0xf0 {
+		switch c {
+		case 0xf0:
 			low = 0x90
-		} else if c == 0xf4 {
+		case 0xf4:
 			high = 0x8f
 		}
 	}
@@ -78,34 +80,34 @@ type textDecoder struct {
 }
 
 func (r *Realm) installEncoding() error {
-	e := newClass(r, "TextEncoder", 0, func(goja.ConstructorCall) *textEncoder { return &textEncoder{} })
+	e := newClass(r, "TextEncoder", func(goja.ConstructorCall) *textEncoder { return &textEncoder{} })
 	r.encoder = e
 	e.attribute("encoding", func(*textEncoder) goja.Value { return r.rt.ToValue("utf-8") }, nil)
-	e.method("encode", 0, func(_ *textEncoder, call goja.FunctionCall) goja.Value {
+	e.method("encode", func(_ *textEncoder, call goja.FunctionCall) goja.Value {
 		if isMissing(call.Argument(0)) {
 			return r.newBytes(nil)
 		}
 		return r.newBytes([]byte(r.text(call.Argument(0))))
 	})
-	e.method("encodeInto", 2, r.encodeInto)
+	e.method("encodeInto", r.encodeInto)
 	if err := e.install(); err != nil {
 		return err
 	}
-	d := newClass(r, "TextDecoder", 0, func(call goja.ConstructorCall) *textDecoder {
+	d := newClass(r, "TextDecoder", func(call goja.ConstructorCall) *textDecoder {
 		return r.newDecoder(call.Argument(0), call.Argument(1))
 	})
 	r.decoder = d
+	d.method("decode", r.decode)
 	d.attribute("encoding", func(t *textDecoder) goja.Value { return r.rt.ToValue(t.label) }, nil)
 	d.attribute("fatal", func(t *textDecoder) goja.Value { return r.rt.ToValue(t.fatal) }, nil)
 	d.attribute("ignoreBOM", func(t *textDecoder) goja.Value { return r.rt.ToValue(t.ignoreBOM) }, nil)
-	d.method("decode", 0, r.decode)
 	if err := d.install(); err != nil {
 		return err
 	}
-	if err := r.isolate.DefineGlobal("atob", r.isolate.Function("atob", 1, r.atob)); err != nil {
+	if err := r.isolate.DefineGlobal("atob", r.isolate.Function("atob", 0, r.atob)); err != nil {
 		return err
 	}
-	return r.isolate.DefineGlobal("btoa", r.isolate.Function("btoa", 1, r.btoa))
+	return r.isolate.DefineGlobal("btoa", r.isolate.Function("btoa", 0, r.btoa))
 }
 
 func (r *Realm) encodeInto(_ *textEncoder, call goja.FunctionCall) goja.Value {

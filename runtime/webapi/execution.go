@@ -15,16 +15,16 @@ type executionContext struct {
 }
 
 func (r *Realm) installExecution() error {
-	c := newClass[*executionContext](r, "ExecutionContext", 0, nil)
+	c := newClass[*executionContext](r, "ExecutionContext", nil)
 	r.execution = c
-	c.method("waitUntil", 1, func(x *executionContext, call goja.FunctionCall) goja.Value {
+	c.method("waitUntil", func(x *executionContext, call goja.FunctionCall) goja.Value {
 		if len(call.Arguments) == 0 {
 			r.throwType("Failed to execute 'waitUntil' on 'ExecutionContext': parameter 1 is not of type 'Promise'.")
 		}
 		x.context.WaitUntil(call.Argument(0))
 		return goja.Undefined()
 	})
-	c.method("passThroughOnException", 0, func(*executionContext, goja.FunctionCall) goja.Value {
+	c.method("passThroughOnException", func(*executionContext, goja.FunctionCall) goja.Value {
 		return goja.Undefined()
 	})
 	c.complete()
@@ -57,7 +57,8 @@ func (r *Realm) Env() (*goja.Object, error) {
 	return env, nil
 }
 
-// handler is an entrypoint of the script's: an object with handlers, or a class that is made for each event.
+// handler is an entrypoint of the script's: an object with handlers, a class that is made for each event, or the
+// listeners of the global object.
 type handler struct {
 	name    string
 	object  *goja.Object
@@ -75,6 +76,9 @@ func (r *Realm) entrypoint(name string) (*handler, error) {
 	}
 	o, ok := r.isolate.Exports().Get(name).(*goja.Object)
 	if !ok {
+		if name == "default" && r.target != nil {
+			return r.listeners()
+		}
 		if name == "default" {
 			return nil, r.thrown("Error", "No event handlers were registered. This script does nothing.")
 		}
@@ -85,6 +89,22 @@ func (r *Realm) entrypoint(name string) (*handler, error) {
 		h.class = c
 	}
 	r.handlers[name] = h
+	return h, nil
+}
+
+// listeners is the entrypoint of a script that exports no handlers. Its bindings are global variables.
+func (r *Realm) listeners() (*handler, error) {
+	env, err := r.Env()
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range env.Keys() {
+		if err := r.isolate.DefineGlobal(name, env.Get(name)); err != nil {
+			return nil, err
+		}
+	}
+	h := &handler{name: "default"}
+	r.handlers["default"] = h
 	return h, nil
 }
 
@@ -100,6 +120,9 @@ func (r *Realm) Call(e *isolate.Event, entrypoint, method string, argument, prop
 		return nil, err
 	}
 	ctx := r.NewExecutionContext(e.Context(), props)
+	if h.object == nil {
+		return r.deliver(method, argument, ctx)
+	}
 	if h.class != nil {
 		instance, err := h.class(nil, ctx, env)
 		if err != nil {
@@ -119,6 +142,22 @@ func (r *Realm) Call(e *isolate.Event, entrypoint, method string, argument, prop
 		h.methods[method] = f
 	}
 	return f(h.object, argument, env, ctx)
+}
+
+// deliver dispatches an event to the global object's listeners.
+func (r *Realm) deliver(method string, argument, ctx goja.Value) (v goja.Value, err error) {
+	if method != "fetch" && method != "scheduled" {
+		return nil, r.missingHandler(method)
+	}
+	if thrown := r.rt.Try(func() {
+		v = r.operation("events", "deliver", r.target, r.rt.ToValue(method), argument, ctx)
+	}); thrown != nil {
+		return nil, thrown
+	}
+	if method == "fetch" && goja.IsUndefined(v) {
+		return nil, r.missingHandler(method)
+	}
+	return v, nil
 }
 
 func (r *Realm) missingHandler(method string) error {

@@ -18,7 +18,7 @@ const maxRedirects = 20
 
 // installFetch defines fetch, which sends requests to the world by Options.Fetch.
 func (r *Realm) installFetch() error {
-	f := r.isolate.Function("fetch", 1, func(call goja.FunctionCall) goja.Value {
+	f := r.isolate.Function("fetch", 0, func(call goja.FunctionCall) goja.Value {
 		return r.isolate.Async(func() goja.Value {
 			if len(call.Arguments) == 0 {
 				r.throwType("Failed to execute 'fetch' on 'ServiceWorkerGlobalScope': parameter 1 is not of type 'Request or string'.")
@@ -46,7 +46,7 @@ func (r *Realm) Fetch(input, init goja.Value, send Fetcher) goja.Value {
 	}
 	redirect := q.redirect
 	work := func(ctx context.Context) func() (goja.Value, error) {
-		resp, redirected, err := follow(ctx, out, redirect, send)
+		resp, redirected, err := follow(ctx, out, redirect, send) //nolint:bodyclose // the script closes it
 		return func() (goja.Value, error) {
 			if err != nil {
 				return nil, r.sendError(err)

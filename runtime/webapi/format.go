@@ -90,7 +90,7 @@ func (r *Realm) directive(letter byte, v goja.Value) string {
 		return text.String()
 	case 'o':
 		in := inspector{realm: r, maxDepth: 4, hidden: true}
-		return in.format(v, 0, false)
+		return in.format(v, 0)
 	case 'O':
 		return r.Inspect(v)
 	}
@@ -106,7 +106,7 @@ func (r *Realm) stringDirective(v goja.Value) string {
 			return r.call(r.intrinsic.functionText, v).String()
 		}
 		in := inspector{realm: r, maxDepth: 0}
-		return in.format(v, 0, false)
+		return in.format(v, 0)
 	}
 	in := inspector{realm: r}
 	return in.primitive(v)

@@ -2,6 +2,7 @@ package webapi
 
 import (
 	"bytes"
+	"errors"
 	"io"
 	"mime"
 	"mime/multipart"
@@ -57,8 +58,11 @@ func (r *Realm) parseMultipart(f *formData, data []byte, boundary string) {
 	reader := multipart.NewReader(bytes.NewReader(data), boundary)
 	for {
 		part, err := reader.NextRawPart()
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			return
+		}
+		if err != nil && len(f.list) == 0 {
+			r.throwType("No initial boundary string (or you have a truncated message).")
 		}
 		if err != nil || len(f.list) >= maxFormParts {
 			r.throwType("Invalid multipart/form-data body.")
@@ -142,25 +146,25 @@ func (r *Realm) entryValue(e formEntry) goja.Value {
 }
 
 func (r *Realm) installFormData() error {
-	c := newClass(r, "FormData", 0, func(goja.ConstructorCall) *formData { return &formData{} })
+	c := newClass(r, "FormData", func(goja.ConstructorCall) *formData { return &formData{} })
 	r.formData = c
-	c.method("append", 2, func(f *formData, call goja.FunctionCall) goja.Value {
+	c.method("append", func(f *formData, call goja.FunctionCall) goja.Value {
 		f.list = append(f.list, r.entry(c, call, "append"))
 		return goja.Undefined()
 	})
-	c.method("delete", 1, func(f *formData, call goja.FunctionCall) goja.Value {
+	c.method("delete", func(f *formData, call goja.FunctionCall) goja.Value {
 		name := c.text(call, 0, "delete")
 		f.list = slices.DeleteFunc(f.list, func(e formEntry) bool { return e.name == name })
 		return goja.Undefined()
 	})
-	c.method("get", 1, func(f *formData, call goja.FunctionCall) goja.Value {
+	c.method("get", func(f *formData, call goja.FunctionCall) goja.Value {
 		name := c.text(call, 0, "get")
 		if n := slices.IndexFunc(f.list, func(e formEntry) bool { return e.name == name }); n >= 0 {
 			return r.entryValue(f.list[n])
 		}
 		return goja.Null()
 	})
-	c.method("getAll", 1, func(f *formData, call goja.FunctionCall) goja.Value {
+	c.method("getAll", func(f *formData, call goja.FunctionCall) goja.Value {
 		name := c.text(call, 0, "getAll")
 		var out []any
 		for _, e := range f.list {
@@ -170,11 +174,11 @@ func (r *Realm) installFormData() error {
 		}
 		return r.rt.NewArray(out...)
 	})
-	c.method("has", 1, func(f *formData, call goja.FunctionCall) goja.Value {
+	c.method("has", func(f *formData, call goja.FunctionCall) goja.Value {
 		name := c.text(call, 0, "has")
 		return r.rt.ToValue(slices.ContainsFunc(f.list, func(e formEntry) bool { return e.name == name }))
 	})
-	c.method("set", 2, func(f *formData, call goja.FunctionCall) goja.Value {
+	c.method("set", func(f *formData, call goja.FunctionCall) goja.Value {
 		entry := r.entry(c, call, "set")
 		n := slices.IndexFunc(f.list, func(e formEntry) bool { return e.name == entry.name })
 		if n < 0 {
@@ -191,19 +195,8 @@ func (r *Realm) installFormData() error {
 }
 
 func (r *Realm) installFormDataIteration(c *class[*formData]) {
-	c.method("forEach", 1, func(f *formData, call goja.FunctionCall) goja.Value {
-		callback, ok := goja.AssertFunction(call.Argument(0))
-		if !ok {
-			r.throwType("Failed to execute 'forEach' on 'FormData': parameter 1 is not of type 'function'.")
-		}
-		self, this := call.Argument(1), call.This
-		for n := 0; n < len(f.list); n++ {
-			r.call(callback, self, r.entryValue(f.list[n]), r.rt.ToValue(f.list[n].name), this)
-		}
-		return goja.Undefined()
-	})
 	each := func(name string, item func(formEntry) any) {
-		c.method(name, 0, func(f *formData, _ goja.FunctionCall) goja.Value {
+		c.method(name, func(f *formData, _ goja.FunctionCall) goja.Value {
 			out := make([]any, len(f.list))
 			for n, e := range f.list {
 				out[n] = item(e)
@@ -215,4 +208,15 @@ func (r *Realm) installFormDataIteration(c *class[*formData]) {
 	each("keys", func(e formEntry) any { return e.name })
 	each("values", func(e formEntry) any { return r.entryValue(e) })
 	c.iterator("entries")
+	c.method("forEach", func(f *formData, call goja.FunctionCall) goja.Value {
+		callback, ok := goja.AssertFunction(call.Argument(0))
+		if !ok {
+			r.throwType("Failed to execute 'forEach' on 'FormData': parameter 1 is not of type 'function'.")
+		}
+		self, this := call.Argument(1), call.This
+		for n := 0; n < len(f.list); n++ {
+			r.call(callback, self, r.entryValue(f.list[n]), r.rt.ToValue(f.list[n].name), this)
+		}
+		return goja.Undefined()
+	})
 }

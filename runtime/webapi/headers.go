@@ -93,21 +93,10 @@ func (h *Headers) sorted() []header {
 }
 
 func (r *Realm) headerName(name string) string {
-	if !isToken(name) {
+	if strings.ContainsAny(name, " \t\r\n\x00:") {
 		r.throwType("Invalid header name.")
 	}
 	return strings.ToLower(name)
-}
-
-// isToken reports whether s is a token of HTTP's.
-func isToken(s string) bool {
-	for n := range len(s) {
-		c := s[n]
-		if c <= ' ' || c >= 0x7f || strings.IndexByte("\"(),/:;<=>?@[\\]{}", c) >= 0 {
-			return false
-		}
-	}
-	return s != ""
 }
 
 func (r *Realm) headerValue(value string) string {
@@ -131,7 +120,7 @@ func (r *Realm) fillHeaders(h *Headers, init goja.Value, what string) {
 	}
 	o, ok := init.(*goja.Object)
 	if !ok {
-		r.throwType("%s is not of type 'Headers or Sequence or object'.", what)
+		r.throwType("%s of type 'Headers or Sequence or object'.", what)
 	}
 	if other, ok := r.headers.of(o); ok {
 		h.list = append(h.list, other.list...)
@@ -167,43 +156,43 @@ func (r *Realm) pair(v goja.Value) []string {
 }
 
 func (r *Realm) installHeaders() error {
-	c := newClass(r, "Headers", 0, func(call goja.ConstructorCall) *Headers {
+	c := newClass(r, "Headers", func(call goja.ConstructorCall) *Headers {
 		h := &Headers{}
-		r.fillHeaders(h, call.Argument(0), "Failed to construct 'Headers': constructor parameter 1")
+		r.fillHeaders(h, call.Argument(0), "Failed to construct 'Headers': constructor parameter 1 is not")
 		return h
 	})
 	r.headers = c
-	c.method("get", 1, func(h *Headers, call goja.FunctionCall) goja.Value {
+	c.method("get", func(h *Headers, call goja.FunctionCall) goja.Value {
 		v, ok := h.get(r.headerName(c.text(call, 0, "get")))
 		if !ok {
 			return goja.Null()
 		}
 		return r.rt.ToValue(v)
 	})
-	c.method("getAll", 1, func(h *Headers, call goja.FunctionCall) goja.Value {
+	c.method("getAll", func(h *Headers, call goja.FunctionCall) goja.Value {
 		if !strings.EqualFold(c.text(call, 0, "getAll"), setCookie) {
 			r.throwType(`getAll() can only be used with the header name "Set-Cookie".`)
 		}
 		return r.cookies(h)
 	})
-	c.method("getSetCookie", 0, func(h *Headers, _ goja.FunctionCall) goja.Value { return r.cookies(h) })
-	c.method("has", 1, func(h *Headers, call goja.FunctionCall) goja.Value {
+	c.method("getSetCookie", func(h *Headers, _ goja.FunctionCall) goja.Value { return r.cookies(h) })
+	c.method("has", func(h *Headers, call goja.FunctionCall) goja.Value {
 		_, ok := h.get(r.headerName(c.text(call, 0, "has")))
 		return r.rt.ToValue(ok)
 	})
-	c.method("set", 2, func(h *Headers, call goja.FunctionCall) goja.Value {
+	c.method("set", func(h *Headers, call goja.FunctionCall) goja.Value {
 		name, value := c.text(call, 0, "set"), c.text(call, 1, "set")
 		r.mutable(h)
 		h.set(r.headerName(name), r.headerValue(value))
 		return goja.Undefined()
 	})
-	c.method("append", 2, func(h *Headers, call goja.FunctionCall) goja.Value {
+	c.method("append", func(h *Headers, call goja.FunctionCall) goja.Value {
 		name, value := c.text(call, 0, "append"), c.text(call, 1, "append")
 		r.mutable(h)
 		h.list = append(h.list, header{r.headerName(name), r.headerValue(value)})
 		return goja.Undefined()
 	})
-	c.method("delete", 1, func(h *Headers, call goja.FunctionCall) goja.Value {
+	c.method("delete", func(h *Headers, call goja.FunctionCall) goja.Value {
 		name := c.text(call, 0, "delete")
 		r.mutable(h)
 		h.remove(r.headerName(name))
@@ -224,7 +213,7 @@ func (r *Realm) cookies(h *Headers) goja.Value {
 }
 
 func (r *Realm) installHeadersIteration(c *class[*Headers]) {
-	c.method("forEach", 1, func(h *Headers, call goja.FunctionCall) goja.Value {
+	c.method("forEach", func(h *Headers, call goja.FunctionCall) goja.Value {
 		f, ok := goja.AssertFunction(call.Argument(0))
 		if !ok {
 			r.throwType("Failed to execute 'forEach' on 'Headers': parameter 1 is not of type 'function'.")
@@ -236,7 +225,7 @@ func (r *Realm) installHeadersIteration(c *class[*Headers]) {
 		return goja.Undefined()
 	})
 	each := func(name string, item func(header) any) {
-		c.method(name, 0, func(h *Headers, _ goja.FunctionCall) goja.Value {
+		c.method(name, func(h *Headers, _ goja.FunctionCall) goja.Value {
 			list := h.sorted()
 			out := make([]any, len(list))
 			for n, e := range list {

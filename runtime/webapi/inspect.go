@@ -27,7 +27,7 @@ const (
 // and proxies throw is worded too.
 func (r *Realm) Inspect(v goja.Value) string {
 	in := inspector{realm: r, maxDepth: inspectDepth}
-	return in.format(v, 0, false)
+	return in.format(v, 0)
 }
 
 // inspector words one value.
@@ -46,7 +46,7 @@ type inspector struct {
 }
 
 // format words a value at a depth.
-func (in *inspector) format(v goja.Value, depth int, typed bool) (text string) {
+func (in *inspector) format(v goja.Value, depth int) (text string) {
 	o, ok := v.(*goja.Object)
 	if !ok {
 		text = in.primitive(v)
@@ -56,7 +56,7 @@ func (in *inspector) format(v goja.Value, depth int, typed bool) (text string) {
 	if in.written > inspectBytes {
 		return "…"
 	}
-	if thrown := in.realm.rt.Try(func() { text = in.object(o, depth, typed) }); thrown != nil {
+	if thrown := in.realm.rt.Try(func() { text = in.object(o, depth) }); thrown != nil {
 		return "[unreadable]"
 	}
 	in.written += 8
@@ -171,13 +171,13 @@ func quoteJS(s string) string {
 	return b.String()
 }
 
-func (in *inspector) object(o *goja.Object, depth int, typed bool) string {
+func (in *inspector) object(o *goja.Object, depth int) string {
 	if in.realm.kindOf(o) == kindProxy {
 		target := o.Export().(goja.Proxy).Target()
 		if target == nil {
 			return "<Revoked Proxy>"
 		}
-		return "Proxy(" + in.format(target, depth, typed) + ")"
+		return "Proxy(" + in.format(target, depth) + ")"
 	}
 	if slices.Contains(in.seen, o) {
 		if in.circular == nil {
@@ -188,7 +188,7 @@ func (in *inspector) object(o *goja.Object, depth int, typed bool) string {
 		}
 		return fmt.Sprintf("[Circular *%d]", in.circular[o])
 	}
-	return in.raw(o, depth, typed)
+	return in.raw(o, depth)
 }
 
 // shape is how an object is laid out: base, then entries between braces.
@@ -202,7 +202,7 @@ type shape struct {
 	entries func(depth int) []string
 }
 
-func (in *inspector) raw(o *goja.Object, depth int, typed bool) string {
+func (in *inspector) raw(o *goja.Object, depth int) string {
 	s, done := in.shapeOf(o)
 	if done {
 		return s.base
@@ -218,7 +218,7 @@ func (in *inspector) raw(o *goja.Object, depth int, typed bool) string {
 		out = s.entries(depth)
 	}
 	for _, k := range s.keys {
-		out = append(out, in.property(o, k, depth, s.array))
+		out = append(out, in.property(o, k, depth))
 	}
 	in.seen = in.seen[:len(in.seen)-1]
 	if n := in.circular[o]; n != 0 {

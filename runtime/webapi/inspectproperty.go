@@ -53,7 +53,7 @@ func (in *inspector) keys(o *goja.Object, indexed bool) []property {
 var plainKey = regexp.MustCompile(`^[a-zA-Z_][a-zA-Z_0-9]*$`)
 
 // property words a property with its key.
-func (in *inspector) property(o *goja.Object, p property, depth int, _ bool) string {
+func (in *inspector) property(o *goja.Object, p property, depth int) string {
 	key := ""
 	switch {
 	case p.symbol != nil:
@@ -66,7 +66,7 @@ func (in *inspector) property(o *goja.Object, p property, depth int, _ bool) str
 		key = quoteJS(p.name)
 	}
 	if p.value != nil {
-		return key + ": " + in.nested(p.value, depth, false)
+		return key + ": " + in.nested(p.value, depth)
 	}
 	d := in.realm.describe(o, p.key(in.realm))
 	if d == nil {
@@ -81,7 +81,7 @@ func (in *inspector) property(o *goja.Object, p property, depth int, _ bool) str
 	case setter:
 		return key + ": [Setter]"
 	}
-	return key + ": " + in.nested(d.Get("value"), depth, false)
+	return key + ": " + in.nested(d.Get("value"), depth)
 }
 
 var errorHead = regexp.MustCompile(`^([A-Z][a-zA-Z0-9_]*)(:|\n\s+at|$)`)
@@ -151,7 +151,7 @@ func (in *inspector) nativeShape(o *goja.Object) shape {
 		s.entries = func(depth int) []string {
 			var out []string
 			for _, e := range f.list {
-				out = append(out, quoteJS(e.name)+" => "+in.nested(r.entryValue(e), depth, false))
+				out = append(out, quoteJS(e.name)+" => "+in.nested(r.entryValue(e), depth))
 			}
 			return out
 		}

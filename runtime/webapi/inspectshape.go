@@ -170,7 +170,7 @@ func (in *inspector) arrayEntries(o *goja.Object, length int64, depth int) []str
 	for at < length && len(out) < inspectEntries {
 		v := o.Get(strconv.FormatInt(at, 10))
 		if v != nil {
-			out = append(out, in.nested(v, depth, false))
+			out = append(out, in.nested(v, depth))
 			at++
 			continue
 		}
@@ -236,10 +236,10 @@ func (in *inspector) collectionShape(o *goja.Object, kind kind, s shape) shape {
 
 func (in *inspector) collectionEntry(v goja.Value, kind kind, depth int) string {
 	if kind == kindSet {
-		return in.nested(v, depth, false)
+		return in.nested(v, depth)
 	}
 	pair := v.(*goja.Object)
-	return in.nested(pair.Get("0"), depth, false) + " => " + in.nested(pair.Get("1"), depth, false)
+	return in.nested(pair.Get("0"), depth) + " => " + in.nested(pair.Get("1"), depth)
 }
 
 func (in *inspector) viewShape(o *goja.Object, s shape) shape {
@@ -248,7 +248,7 @@ func (in *inspector) viewShape(o *goja.Object, s shape) shape {
 		s.entries = func(depth int) []string {
 			return []string{
 				"byteLength: " + o.Get("byteLength").String(), "byteOffset: " + o.Get("byteOffset").String(),
-				"buffer: " + in.nested(o.Get("buffer"), depth, false),
+				"buffer: " + in.nested(o.Get("buffer"), depth),
 			}
 		}
 		return s
@@ -262,7 +262,7 @@ func (in *inspector) viewShape(o *goja.Object, s shape) shape {
 	s.entries = func(depth int) []string {
 		out := make([]string, 0, min(length, inspectEntries)+1)
 		for n := range min(length, inspectEntries) {
-			out = append(out, in.nested(o.Get(strconv.FormatInt(n, 10)), depth, true))
+			out = append(out, in.nested(o.Get(strconv.FormatInt(n, 10)), depth))
 		}
 		if length > inspectEntries {
 			out = append(out, moreText(length-inspectEntries))
@@ -294,16 +294,16 @@ func (in *inspector) promiseEntries(o *goja.Object, depth int) []string {
 	case goja.PromiseStatePending:
 		return []string{"<pending>"}
 	case goja.PromiseStateRejected:
-		return []string{"<rejected> " + in.nested(p.Result(), depth, false)}
+		return []string{"<rejected> " + in.nested(p.Result(), depth)}
 	}
-	return []string{in.nested(p.Result(), depth, false)}
+	return []string{in.nested(p.Result(), depth)}
 }
 
 // nested words a value within another one.
-func (in *inspector) nested(v goja.Value, depth int, typed bool) string {
+func (in *inspector) nested(v goja.Value, depth int) string {
 	in.indent += 2
 	defer func() { in.indent -= 2 }()
-	return in.format(v, depth, typed)
+	return in.format(v, depth)
 }
 
 func (in *inspector) dateText(o *goja.Object) string {

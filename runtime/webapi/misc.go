@@ -22,15 +22,18 @@ func (r *Realm) installMisc() error {
 		"performance": r.newPerformance(),
 		"navigator":   r.newNavigator(),
 		"Cloudflare":  r.newCloudflare(),
-		"reportError": r.isolate.Function("reportError", 1, func(call goja.FunctionCall) goja.Value {
+		"reportError": r.isolate.Function("reportError", 0, func(call goja.FunctionCall) goja.Value {
 			r.isolate.ReportUncaught(call.Argument(0))
 			return goja.Undefined()
 		}),
-		"structuredClone": r.isolate.Function("structuredClone", 1, r.structuredClone),
+		"structuredClone": r.isolate.Function("structuredClone", 0, r.structuredClone),
 	} {
 		if err := r.isolate.DefineGlobal(name, v); err != nil {
 			return err
 		}
+	}
+	if err := r.hideBrand(); err != nil {
+		return err
 	}
 	return r.installGlobalTarget()
 }
@@ -42,19 +45,45 @@ func (r *Realm) tag(o *goja.Object, name string) {
 
 // installGlobalTarget makes the global object a target of events, when a script first uses it as one.
 func (r *Realm) installGlobalTarget() error {
-	var target *goja.Object
 	for _, name := range []string{"addEventListener", "removeEventListener", "dispatchEvent"} {
-		f := r.isolate.Function(name, 2, func(call goja.FunctionCall) goja.Value {
-			if target == nil {
+		f := r.isolate.Function(name, 0, func(call goja.FunctionCall) goja.Value {
+			if r.target == nil {
 				var err error
-				if target, err = r.rt.New(r.group("events").Get("EventTarget")); err != nil {
+				if r.target, err = r.rt.New(r.group("events").Get("EventTarget")); err != nil {
 					panic(err)
 				}
 			}
-			method, _ := goja.AssertFunction(target.Get(name))
-			return r.call(method, target, call.Arguments...)
+			method, _ := goja.AssertFunction(r.target.Get(name))
+			return r.call(method, r.target, call.Arguments...)
 		})
 		if err := r.isolate.DefineGlobal(name, f); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// hideBrand keeps scripts from seeing by which property an object of ours leads to its Go value.
+func (r *Realm) hideBrand() error {
+	for class, name := range map[string]string{"Object": "getOwnPropertySymbols", "Reflect": "ownKeys"} {
+		o := r.rt.Get(class).(*goja.Object)
+		engine, _ := goja.AssertFunction(o.Get(name))
+		f := r.isolate.Function(name, 1, func(call goja.FunctionCall) goja.Value {
+			keys := r.call(engine, call.This, call.Arguments...)
+			target, ok := call.Argument(0).(*goja.Object)
+			if !ok || isMissing(target.GetSymbol(r.brand)) {
+				return keys
+			}
+			var shown []any
+			r.rt.ForOf(keys, func(key goja.Value) bool {
+				if key != goja.Value(r.brand) {
+					shown = append(shown, key)
+				}
+				return true
+			})
+			return r.rt.NewArray(shown...)
+		})
+		if err := o.DefineDataProperty(name, f, goja.FLAG_TRUE, goja.FLAG_TRUE, goja.FLAG_FALSE); err != nil {
 			return err
 		}
 	}
@@ -79,7 +108,7 @@ func (r *Realm) newNavigator() *goja.Object {
 	_ = o.Set("languages", r.rt.NewArray("en"))
 	_ = o.Set("hardwareConcurrency", 1)
 	_ = o.Set("platform", "")
-	_ = o.Set("sendBeacon", r.isolate.Function("sendBeacon", 1, r.sendBeacon))
+	_ = o.Set("sendBeacon", r.isolate.Function("sendBeacon", 0, r.sendBeacon))
 	r.tag(o, "Navigator")
 	return o
 }

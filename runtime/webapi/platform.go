@@ -45,7 +45,7 @@ func (d Delivery) Fetch(ctx context.Context, in *http.Request) (*http.Response, 
 			return r.thrown("TypeError", d.NotResponse)
 		}
 		var err error
-		out, err = r.httpResponse(e, p)
+		out, err = r.httpResponse(e, p) //nolint:bodyclose // the caller closes it
 		return err
 	})
 	if err != nil {

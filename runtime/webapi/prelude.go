@@ -19,7 +19,7 @@ func preludeGroups() map[string][]string {
 		"dom": {"DOMException"},
 		"events": {
 			"Event", "EventTarget", "CustomEvent", "ErrorEvent", "MessageEvent", "CloseEvent", "PromiseRejectionEvent",
-			"AbortController", "AbortSignal", "MessageChannel", "MessagePort",
+			"AbortController", "AbortSignal", "MessageChannel", "MessagePort", "ExtendableEvent", "FetchEvent", "ScheduledEvent",
 		},
 		"streams": {
 			"ReadableStream", "ReadableStreamDefaultReader", "ReadableStreamBYOBReader", "ReadableStreamBYOBRequest",
@@ -172,3 +172,5 @@ func (r *Realm) throwDOM(name, message string) { panic(r.newDOMException(name, m
 
 // newSignal makes an AbortSignal that is never aborted by the host.
 func (r *Realm) newSignal() goja.Value { return r.operation("events", "newSignal") }
+
+func (r *Realm) isSignal(v goja.Value) bool { return r.operation("events", "isSignal", v).ToBoolean() }

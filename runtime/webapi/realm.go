@@ -46,6 +46,8 @@ type Realm struct {
 	env       *goja.Object
 	crypto    *goja.Object
 	handlers  map[string]*handler
+	// target takes the listeners of the global object; nil before there is one.
+	target *goja.Object
 }
 
 type realmKey struct{}

@@ -24,7 +24,6 @@ type Request struct {
 	// cf is the value of the attribute, or nil.
 	cf        goja.Value
 	cache     string
-	integrity string
 	keepalive bool
 }
 
@@ -96,7 +95,7 @@ func (r *Realm) newRequest(input, init goja.Value) *Request {
 	if from, ok := r.request.of(input); ok {
 		q.url, q.method, q.redirect = from.url, from.method, from.redirect
 		q.headers, q.cf, q.signal = r.headersOf(from).clone(), from.cf, from.signal
-		q.cache, q.integrity = from.cache, from.integrity
+		q.cache = from.cache
 		if initObject == nil || isNullish(initObject.Get("body")) {
 			q.body = r.move(&from.body)
 		}
@@ -139,13 +138,17 @@ func (r *Realm) applyRequestInit(q *Request, init *goja.Object) {
 	}
 	if v := init.Get("headers"); !isNullish(v) {
 		q.headers = &Headers{}
-		r.fillHeaders(q.headers, v, "Failed to read the 'headers' property: it")
+		r.fillHeaders(q.headers, v, "Incorrect type for the 'headers' field on 'RequestInitializerDict': the provided value is not")
 	}
 	if v := init.Get("redirect"); !isMissing(v) {
 		q.redirect = r.redirectOf(r.text(v))
 	}
 	if v := init.Get("signal"); !isMissing(v) {
 		q.signal = v
+		if !goja.IsNull(v) && !r.isSignal(v) {
+			r.throwType("Incorrect type for the 'signal' field on 'RequestInitializerDict': the provided value is not of type " +
+				"'AbortSignal'.")
+		}
 	}
 	if v := init.Get("cf"); !isMissing(v) {
 		q.cf = v
@@ -157,7 +160,10 @@ func (r *Realm) applyRequestInit(q *Request, init *goja.Object) {
 		}
 	}
 	if v := init.Get("integrity"); !isMissing(v) {
-		q.integrity = r.text(v)
+		if r.text(v) != "" {
+			r.throwType("Subrequest integrity checking is not implemented. The integrity option must be either undefined or an " +
+				"empty string.")
+		}
 	}
 	if v := init.Get("body"); !isNullish(v) {
 		if q.method == "GET" || q.method == "HEAD" {
@@ -172,18 +178,18 @@ func (r *Realm) applyRequestInit(q *Request, init *goja.Object) {
 }
 
 func (r *Realm) installRequest() error {
-	c := newClass(r, "Request", 1, func(call goja.ConstructorCall) *Request {
+	c := newClass(r, "Request", func(call goja.ConstructorCall) *Request {
 		if len(call.Arguments) == 0 {
 			r.throwType("Failed to construct 'Request': constructor parameter 1 is not of type 'Request or string'.")
 		}
 		return r.newRequest(call.Argument(0), call.Argument(1))
 	})
 	r.request = c
-	c.method("clone", 0, func(q *Request, _ goja.FunctionCall) goja.Value {
+	c.method("clone", func(q *Request, _ goja.FunctionCall) goja.Value {
 		forked := r.fork(&q.body)
 		copied := &Request{
 			method: q.method, url: q.url, headers: r.headersOf(q).clone(), redirect: q.redirect, body: forked,
-			cf: q.cf, signal: q.signal, cache: q.cache, integrity: q.integrity,
+			cf: q.cf, signal: q.signal, cache: q.cache,
 		}
 		copied.headers.immutable = q.headers.immutable
 		return c.wrap(copied)
@@ -213,7 +219,7 @@ func (r *Realm) installRequest() error {
 		}
 		return q.cf
 	}, nil)
-	text("integrity", func(q *Request) string { return q.integrity })
+	text("integrity", func(*Request) string { return "" })
 	c.attribute("keepalive", func(q *Request) goja.Value { return r.rt.ToValue(q.keepalive) }, nil)
 	c.attribute("cache", func(q *Request) goja.Value {
 		if q.cache == "" {

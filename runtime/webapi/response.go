@@ -42,7 +42,9 @@ func (r *Realm) newResponse(init goja.Value, content body, contentType string) *
 			r.applyResponseInit(p, o)
 		}
 	}
-	if !content.null && isNullBodyStatus(p.status) {
+	if isNullBodyStatus(p.status) && content.replayable() && len(content.data) == 0 {
+		p.body = nullBody()
+	} else if !content.null && isNullBodyStatus(p.status) {
 		r.throwType("Response with null body status (101, 204, 205, or 304) cannot have a body.")
 	}
 	if contentType != "" {
@@ -71,7 +73,7 @@ func (r *Realm) applyResponseInit(p *Response, init *goja.Object) {
 		}
 	}
 	if v := init.Get("headers"); !isNullish(v) {
-		r.fillHeaders(p.headers, v, "Failed to read the 'headers' property: it")
+		r.fillHeaders(p.headers, v, "Incorrect type for the 'headers' field on 'InitializerDict': the provided value is not")
 	}
 	if v := init.Get("cf"); !isMissing(v) {
 		p.cf = v
@@ -91,14 +93,14 @@ func (r *Realm) applyResponseInit(p *Response, init *goja.Object) {
 func (r *Realm) requireEvent() { r.isolate.RequireEvent() }
 
 func (r *Realm) installResponse() error {
-	c := newClass(r, "Response", 0, func(call goja.ConstructorCall) *Response {
+	c := newClass(r, "Response", func(call goja.ConstructorCall) *Response {
 		r.requireEvent()
 		content, kind := r.extract(call.Argument(0))
 		return r.newResponse(call.Argument(1), content, kind)
 	})
 	r.response = c
 	r.installResponseStatics(c)
-	c.method("clone", 0, func(p *Response, _ goja.FunctionCall) goja.Value {
+	c.method("clone", func(p *Response, _ goja.FunctionCall) goja.Value {
 		if p.webSocket != nil {
 			r.throwType("Cannot clone a response to a WebSocket handshake.")
 		}
@@ -139,10 +141,10 @@ func (r *Realm) installResponse() error {
 }
 
 func (r *Realm) installResponseStatics(c *class[*Response]) {
-	c.static("error", 0, func(goja.FunctionCall) goja.Value {
-		return c.wrap(&Response{kind: "error", headers: &Headers{immutable: true}, body: nullBody()})
+	c.static("error", func(goja.FunctionCall) goja.Value {
+		return c.wrap(&Response{kind: "error", headers: &Headers{}, body: nullBody()})
 	})
-	c.static("redirect", 1, func(call goja.FunctionCall) goja.Value {
+	c.static("redirect", func(call goja.FunctionCall) goja.Value {
 		target := c.text(call, 0, "redirect")
 		u, err := whatwg.Parse(target)
 		if err != nil {
@@ -161,7 +163,7 @@ func (r *Realm) installResponseStatics(c *class[*Response]) {
 		p.headers = &Headers{list: []header{{"location", u.Href(false)}}, immutable: true}
 		return c.wrap(p)
 	})
-	c.static("json", 1, func(call goja.FunctionCall) goja.Value {
+	c.static("json", func(call goja.FunctionCall) goja.Value {
 		text := r.call(r.intrinsic.jsonStringify, goja.Undefined(), call.Argument(0))
 		return c.wrap(r.newResponse(call.Argument(1), bytesBody([]byte(text.String())), jsonType))
 	})

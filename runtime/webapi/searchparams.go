@@ -141,23 +141,23 @@ func (r *Realm) isSearchParams(v goja.Value) bool {
 }
 
 func (r *Realm) installSearchParams() error {
-	c := newClass(r, "URLSearchParams", 0, func(call goja.ConstructorCall) *searchParams {
+	c := newClass(r, "URLSearchParams", func(call goja.ConstructorCall) *searchParams {
 		return r.newSearchParams(call.Argument(0))
 	})
 	r.searchParams = c
 	c.attribute("size", func(p *searchParams) goja.Value { return r.rt.ToValue(len(p.list)) }, nil)
-	c.method("append", 2, func(p *searchParams, call goja.FunctionCall) goja.Value {
+	c.method("append", func(p *searchParams, call goja.FunctionCall) goja.Value {
 		p.list = append(p.list, formPair{c.text(call, 0, "append"), c.text(call, 1, "append")})
 		p.write()
 		return goja.Undefined()
 	})
-	c.method("delete", 1, func(p *searchParams, call goja.FunctionCall) goja.Value {
+	c.method("delete", func(p *searchParams, call goja.FunctionCall) goja.Value {
 		matches := r.matcher(c, call, "delete")
 		p.list = slices.DeleteFunc(p.list, matches)
 		p.write()
 		return goja.Undefined()
 	})
-	c.method("get", 1, func(p *searchParams, call goja.FunctionCall) goja.Value {
+	c.method("get", func(p *searchParams, call goja.FunctionCall) goja.Value {
 		name := c.text(call, 0, "get")
 		for _, e := range p.list {
 			if e.name == name {
@@ -166,7 +166,7 @@ func (r *Realm) installSearchParams() error {
 		}
 		return goja.Null()
 	})
-	c.method("getAll", 1, func(p *searchParams, call goja.FunctionCall) goja.Value {
+	c.method("getAll", func(p *searchParams, call goja.FunctionCall) goja.Value {
 		name := c.text(call, 0, "getAll")
 		var out []any
 		for _, e := range p.list {
@@ -176,21 +176,21 @@ func (r *Realm) installSearchParams() error {
 		}
 		return r.rt.NewArray(out...)
 	})
-	c.method("has", 1, func(p *searchParams, call goja.FunctionCall) goja.Value {
+	c.method("has", func(p *searchParams, call goja.FunctionCall) goja.Value {
 		return r.rt.ToValue(slices.ContainsFunc(p.list, r.matcher(c, call, "has")))
 	})
-	c.method("set", 2, func(p *searchParams, call goja.FunctionCall) goja.Value {
+	c.method("set", func(p *searchParams, call goja.FunctionCall) goja.Value {
 		p.set(c.text(call, 0, "set"), c.text(call, 1, "set"))
 		p.write()
 		return goja.Undefined()
 	})
-	c.method("sort", 0, func(p *searchParams, _ goja.FunctionCall) goja.Value {
+	c.method("sort", func(p *searchParams, _ goja.FunctionCall) goja.Value {
 		slices.SortStableFunc(p.list, func(a, b formPair) int { return compareUTF16(a.name, b.name) })
 		p.write()
 		return goja.Undefined()
 	})
 	r.installSearchParamsIteration(c)
-	c.method("toString", 0, func(p *searchParams, _ goja.FunctionCall) goja.Value {
+	c.method("toString", func(p *searchParams, _ goja.FunctionCall) goja.Value {
 		return r.rt.ToValue(encodeForm(p.list))
 	})
 	return c.install()
@@ -224,7 +224,7 @@ func compareUTF16(a, b string) int {
 
 func (r *Realm) installSearchParamsIteration(c *class[*searchParams]) {
 	each := func(name string, item func(formPair) any) {
-		c.method(name, 0, func(p *searchParams, _ goja.FunctionCall) goja.Value {
+		c.method(name, func(p *searchParams, _ goja.FunctionCall) goja.Value {
 			out := make([]any, len(p.list))
 			for n, e := range p.list {
 				out[n] = item(e)
@@ -236,7 +236,7 @@ func (r *Realm) installSearchParamsIteration(c *class[*searchParams]) {
 	each("keys", func(e formPair) any { return e.name })
 	each("values", func(e formPair) any { return e.value })
 	c.iterator("entries")
-	c.method("forEach", 1, func(p *searchParams, call goja.FunctionCall) goja.Value {
+	c.method("forEach", func(p *searchParams, call goja.FunctionCall) goja.Value {
 		f, ok := goja.AssertFunction(call.Argument(0))
 		if !ok {
 			r.throwType("Failed to execute 'forEach' on 'URLSearchParams': parameter 1 is not of type 'function'.")

@@ -18,6 +18,8 @@ type Call struct {
 	Entrypoint string
 	// Props makes ctx.props; nil makes an empty object. It runs on the isolate's goroutine.
 	Props func(*Realm) goja.Value
+	// CF makes request.cf; nil leaves it undefined. It runs on the isolate's goroutine.
+	CF func(*Realm) goja.Value
 	// Context is where the event's input and output belongs; nil makes one for it alone.
 	Context *isolate.Context
 }
@@ -42,7 +44,12 @@ func Fetch(ctx context.Context, i *isolate.Isolate, in *http.Request, to Call) (
 		if to.Props != nil {
 			props = to.Props(r)
 		}
-		return r.Call(e, to.Entrypoint, "fetch", r.NewRequest(in), props)
+		request := r.NewRequest(in)
+		if to.CF != nil {
+			q, _ := r.request.of(request)
+			q.cf = to.CF(r)
+		}
+		return r.Call(e, to.Entrypoint, "fetch", request, props)
 	}, func(e *isolate.Event, v goja.Value) error {
 		r := Of(i)
 		p, ok := r.response.of(v)
@@ -50,7 +57,7 @@ func Fetch(ctx context.Context, i *isolate.Isolate, in *http.Request, to Call) (
 			return r.thrown("TypeError", notResponseText)
 		}
 		var err error
-		out, err = r.httpResponse(e, p)
+		out, err = r.httpResponse(e, p) //nolint:bodyclose // the caller closes it
 		return err
 	})
 	if err != nil {

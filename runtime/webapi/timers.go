@@ -88,7 +88,7 @@ func (r *Realm) queueMicrotask(call goja.FunctionCall) goja.Value {
 // installScheduler defines scheduler.wait.
 func (r *Realm) installScheduler() error {
 	o := r.rt.NewObject()
-	wait := r.isolate.Function("wait", 1, func(call goja.FunctionCall) goja.Value {
+	wait := r.isolate.Function("wait", 0, func(call goja.FunctionCall) goja.Value {
 		return r.isolate.Async(func() goja.Value {
 			delay := delayOf(call.Argument(0))
 			if options, ok := call.Argument(1).(*goja.Object); ok {

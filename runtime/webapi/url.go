@@ -58,7 +58,7 @@ func (r *Realm) installURL() error {
 	if err := r.installSearchParams(); err != nil {
 		return err
 	}
-	c := newClass(r, "URL", 1, func(call goja.ConstructorCall) *URL {
+	c := newClass(r, "URL", func(call goja.ConstructorCall) *URL {
 		if len(call.Arguments) == 0 {
 			r.throwType("Failed to construct 'URL': constructor parameter 1 is not of type 'USVString'.")
 		}
@@ -88,13 +88,13 @@ func (r *Realm) installURL() error {
 		return u.paramsView
 	}, nil)
 	href := func(u *URL, _ goja.FunctionCall) goja.Value { return r.rt.ToValue(u.url.Href(false)) }
-	c.method("toJSON", 0, href)
-	c.method("toString", 0, href)
-	c.static("canParse", 1, func(call goja.FunctionCall) goja.Value {
+	c.method("toJSON", href)
+	c.method("toString", href)
+	c.static("canParse", func(call goja.FunctionCall) goja.Value {
 		_, err := parseURL(c.text(call, 0, "canParse"), r.baseText(call.Argument(1)))
 		return r.rt.ToValue(err == nil)
 	})
-	c.static("parse", 1, func(call goja.FunctionCall) goja.Value {
+	c.static("parse", func(call goja.FunctionCall) goja.Value {
 		u, err := parseURL(c.text(call, 0, "parse"), r.baseText(call.Argument(1)))
 		if err != nil {
 			return goja.Null()

@@ -6,6 +6,12 @@
   const enumerable = (C, names) => {
     for (const name of names) Object.defineProperty(C.prototype, name, { enumerable: true });
     Object.defineProperty(C.prototype, Symbol.toStringTag, { value: C.name, configurable: true });
+    last(C);
+  };
+  // last has the constructor be the prototype's last property, as workerd's classes have it.
+  const last = (C) => {
+    delete C.prototype.constructor;
+    Object.defineProperty(C.prototype, "constructor", { value: C, writable: true, configurable: true });
   };
   const needArguments = (given, count, what, type) => {
     if (given < count) {
@@ -145,6 +151,54 @@
     Object.defineProperty(C.prototype, Symbol.toStringTag, { value: name, configurable: true });
     return C;
   };
+  // Events of scripts that listen for them instead of exporting handlers.
+  class ExtendableEvent extends Event {
+    #ctx;
+    constructor(type, ctx) {
+      super(type);
+      if (!(ctx?.waitUntil)) throw new TypeError("Illegal constructor");
+      this.#ctx = ctx;
+    }
+    waitUntil(promise) { this.#ctx.waitUntil(promise); }
+  }
+  enumerable(ExtendableEvent, ["waitUntil"]);
+  let answerOf;
+  class FetchEvent extends ExtendableEvent {
+    #answer; #answered = false;
+    constructor(request, ctx) {
+      super("fetch", ctx);
+      Object.defineProperty(this, "request", { value: request, enumerable: true });
+    }
+    static { answerOf = (e) => (e.#answered ? e.#answer : undefined); }
+    respondWith(promise) {
+      if (this.#answered) {
+        throw new (use("dom").DOMException)("FetchEvent.respondWith() has already been called; it can only be called once.", "InvalidStateError");
+      }
+      this.#answered = true;
+      this.#answer = promise;
+      this.stopImmediatePropagation();
+    }
+    passThroughOnException() {}
+  }
+  enumerable(FetchEvent, ["respondWith", "passThroughOnException"]);
+  class ScheduledEvent extends ExtendableEvent {
+    #controller;
+    constructor(controller, ctx) {
+      super("scheduled", ctx);
+      this.#controller = controller;
+      Object.defineProperty(this, "scheduledTime", { value: controller.scheduledTime, enumerable: true });
+      Object.defineProperty(this, "cron", { value: controller.cron, enumerable: true });
+    }
+    noRetry() { this.#controller.noRetry(); }
+  }
+  enumerable(ScheduledEvent, ["noRetry"]);
+  // deliver dispatches a handler's event, and gives what the handler would have returned.
+  const deliver = (target, type, argument, ctx) => {
+    const e = type === "fetch" ? new FetchEvent(argument, ctx) : new ScheduledEvent(argument, ctx);
+    target.dispatchEvent(e);
+    return type === "fetch" ? answerOf(e) : undefined;
+  };
+
   const CustomEvent = withFields("CustomEvent", { detail: null });
   const ErrorEvent = withFields("ErrorEvent", { message: "", filename: "", lineno: 0, colno: 0, error: undefined });
   const MessageEvent = withFields("MessageEvent", { data: undefined, origin: "", lastEventId: "", source: null, ports: [] });
@@ -202,7 +256,11 @@
     }
   }
   enumerable(AbortSignal, ["aborted", "reason", "throwIfAborted"]);
+  const { throwIfAborted } = AbortSignal.prototype;
+  delete AbortSignal.prototype.throwIfAborted;
   handler(AbortSignal, "abort");
+  Object.defineProperty(AbortSignal.prototype, "throwIfAborted", { value: throwIfAborted, writable: true, enumerable: true, configurable: true });
+  last(AbortSignal);
 
   class AbortController {
     #signal = new AbortSignal(secret);
@@ -279,6 +337,8 @@
   return {
     Event, EventTarget, CustomEvent, ErrorEvent, MessageEvent, CloseEvent, PromiseRejectionEvent,
     AbortController, AbortSignal, MessageChannel, MessagePort,
-    newSignal: () => new AbortSignal(secret), abort, wait, race,
+    ExtendableEvent, FetchEvent, ScheduledEvent,
+    newSignal: () => new AbortSignal(secret), abort, wait, race, deliver,
+    isSignal: (v) => v instanceof AbortSignal,
   };
 })

@@ -35,6 +35,8 @@
   const finish = (C, names) => {
     for (const name of names) Object.defineProperty(C.prototype, name, { enumerable: true });
     Object.defineProperty(C.prototype, Symbol.toStringTag, { value: C.name, configurable: true });
+    delete C.prototype.constructor;
+    Object.defineProperty(C.prototype, "constructor", { value: C, writable: true, configurable: true });
   };
   const bytes = (view) => new Uint8Array(view.buffer, view.byteOffset, view.byteLength);
   const lockedText = "This ReadableStream is currently locked to a reader.";
@@ -339,7 +341,7 @@
         readStep(r, q);
         return react(q.promise, (result) => {
           if (result.done) { done = true; release(r); }
-          return result;
+          return { done: result.done, value: result.value };
         }, (e) => { done = true; release(r); throw e; });
       };
       const stop = (value) => {
@@ -418,8 +420,8 @@
         return q.promise;
       });
     }
-    readAtLeast(least, view) { return this.read(view, { min: least }); }
     releaseLock() { release(RR(this)); }
+    readAtLeast(least, view) { return this.read(view, { min: least }); }
   }
   finish(ReadableStreamBYOBReader, ["closed", "cancel", "read", "readAtLeast", "releaseLock"]);
 

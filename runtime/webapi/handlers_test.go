@@ -1,0 +1,83 @@
+package webapi
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/dop251/goja"
+
+	"github.com/tandem-do/tandem/runtime/isolate"
+)
+
+func TestListenersOfTheGlobalObject(t *testing.T) {
+	t.Parallel()
+	l := &logs{}
+	i := newWorker(t, `
+		addEventListener("fetch", (event) => {
+			event.waitUntil(Promise.resolve().then(() => console.log("waited")));
+			event.respondWith(answer(event.request));
+		});
+		addEventListener("scheduled", (event) => { console.log("cron", event.cron, event.scheduledTime); event.noRetry(); });
+		async function answer(request) { return new Response(GREETING + " " + new URL(request.url).pathname); }
+	`, isolate.Options{OnLog: l.add}, Options{Env: func(r *Realm) (*goja.Object, error) {
+		env := r.Isolate().Runtime().NewObject()
+		return env, env.Set("GREETING", "hello")
+	}})
+	if _, body, err := get(t, i, "/there"); err != nil || body != "hello /there" {
+		t.Error(body, err)
+	}
+	noRetry, err := Scheduled(t.Context(), i, Schedule{Time: time.UnixMilli(5), Cron: "* * * * *"}, Call{})
+	if err != nil || !noRetry {
+		t.Error(noRetry, err)
+	}
+	if got := l.text(); got != "waited\ncron * * * * * 5" {
+		t.Errorf("logged %q", got)
+	}
+}
+
+func TestScheduled(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		l := &logs{}
+		i := newWorker(t, `export default { async scheduled(controller, env, ctx) {
+			if (controller.cron === "bad") throw new Error("no");
+			ctx.waitUntil(scheduler.wait(5000).then(() => console.log("after", controller.scheduledTime, controller.type)));
+			await scheduler.wait(1000);
+		} }`, isolate.Options{OnLog: l.add}, Options{})
+		began := time.Now()
+		noRetry, err := Scheduled(t.Context(), i, Schedule{Time: time.UnixMilli(7), Cron: "x"}, Call{})
+		if err != nil || noRetry || time.Since(began) != 5*time.Second || l.text() != "after 7 undefined" {
+			t.Error(noRetry, err, time.Since(began), l.text())
+		}
+		if _, err := Scheduled(t.Context(), i, Schedule{Cron: "bad"}, Call{}); err == nil || err.Error() != "Error: no" {
+			t.Error(err)
+		}
+		if _, _, err := get(t, i, "/"); err == nil || !strings.Contains(err.Error(), "Handler does not export a fetch() function.") {
+			t.Error(err)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+		defer cancel()
+		if _, err := Scheduled(ctx, i, Schedule{Cron: "x"}, Call{}); err == nil {
+			t.Error("a context that ended was not heeded")
+		}
+		i.Close()
+	})
+}
+
+func TestBrandStaysHidden(t *testing.T) {
+	t.Parallel()
+	i := newWorker(t, `export default { fetch(request) {
+		const out = [
+			Object.getOwnPropertySymbols(request).length, Reflect.ownKeys(request).length, Reflect.ownKeys({ ...request }).length,
+			Object.getOwnPropertySymbols({ [Symbol.iterator]: 1 }).length, Reflect.ownKeys({ a: 1 }).join(),
+			Reflect.ownKeys(Object.assign({}, request)).length,
+		];
+		return Response.json(out);
+	} }`, isolate.Options{}, Options{})
+	if _, body, err := get(t, i, "/"); err != nil || body != `[0,0,0,1,"a",0]` {
+		t.Error(body, err)
+	}
+}
