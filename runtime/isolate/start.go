@@ -94,7 +94,7 @@ func (i *Isolate) runTopLevel(p *Program) error {
 
 // takeExports keeps what the top level gave. A promise has to have settled: nothing outside can settle it.
 func (i *Isolate) takeExports(v goja.Value) error {
-	err := errors.New("Top-level await in module is unsettled.") //nolint:staticcheck // the text is workerd's
+	err := errors.New("Top-level await in module is unsettled.")
 	i.Await(v, func(v goja.Value) {
 		exports, ok := v.(*goja.Object)
 		if !ok {

@@ -2,7 +2,6 @@ package webapi
 
 import (
 	"bytes"
-	"errors"
 	"io"
 	"mime"
 	"mime/multipart"
@@ -58,7 +57,7 @@ func (r *Realm) parseMultipart(f *formData, data []byte, boundary string) {
 	reader := multipart.NewReader(bytes.NewReader(data), boundary)
 	for {
 		part, err := reader.NextRawPart()
-		if errors.Is(err, io.EOF) {
+		if err == io.EOF { //nolint:errorlint // it is wrapped where it is unexpected
 			return
 		}
 		if err != nil && len(f.list) == 0 {
