@@ -31,6 +31,8 @@ type child struct {
 	stderr *head
 	// protections are what stands between its programs and the machine: what the pool did, and what the child says.
 	protections []frame.Protection
+	// idleSince is when it last became idle.
+	idleSince time.Time
 	// runs counts the programs that the child was given.
 	runs uint64
 	// cpu is the processor time of the programs that ended well.

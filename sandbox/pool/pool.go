@@ -18,6 +18,10 @@ var (
 	ErrBusy = errors.New("the sandbox is at capacity")
 )
 
+// renewTime is what a child may take to make a runtime on a busy machine. Were it too short, programs would wait for a
+// child that is not ready yet while others are.
+const renewTime = 50 * time.Millisecond
+
 // spawnBackoff is the pause after a child that did not start.
 const spawnBackoff = time.Second
 
@@ -181,6 +185,7 @@ func (p *Pool) release(c *child, paused bool) {
 		p.running--
 	}
 	if _, alive := p.children[c]; alive {
+		c.idleSince = time.Now()
 		p.idle = append(p.idle, c)
 		c = nil
 	}
@@ -223,11 +228,16 @@ func (p *Pool) handOutLocked() {
 	}
 }
 
-// takeIdleLocked takes the child that has been idle for longest: one that has just ended a program is still
-// making the next one's runtime.
+// takeIdleLocked takes the child that became idle last, whose memory is warm, and so leaves the others to give theirs back.
+// But not one that has just ended a program, if another is there: it is still making the next one's runtime.
 func (p *Pool) takeIdleLocked() *child {
-	c := p.idle[0]
-	p.idle = slices.Delete(p.idle, 0, 1)
+	ready := time.Now().Add(-renewTime)
+	at := len(p.idle) - 1
+	for at > 0 && p.idle[at].idleSince.After(ready) {
+		at-- // to the one that has been idle for longest, if need be
+	}
+	c := p.idle[at]
+	p.idle = slices.Delete(p.idle, at, at+1)
 	p.running++
 	p.load.note(p.running)
 	return c
@@ -347,6 +357,7 @@ func (p *Pool) started(c *child, err error) {
 	case err != nil && p.waiting.length > 0:
 		p.waiting.pop().failed <- err
 	case err == nil && alive:
+		c.idleSince = time.Now()
 		p.idle = append(p.idle, c)
 		p.handOutLocked()
 	}
