@@ -219,15 +219,33 @@ func (i *Isolate) guarded(f func() error) (err error) {
 		}
 		if e, ok := r.(error); ok && uncatchable(e) {
 			err = e
+			i.dropJobs()
 			return
 		}
 		i.condemn(r)
 		err = newInternalError()
 	}()
-	if thrown := i.rt.Try(func() { err = f() }); thrown != nil {
+	thrown := i.rt.Try(func() {
+		if err = f(); err != nil && uncatchable(err) {
+			// The engine leaves its stack as it is when a continuation of a promise is stopped, and takes itself to be
+			// within a call from then on. This has it unwind.
+			panic(uncaught(err))
+		}
+	})
+	if thrown != nil {
 		return thrown
 	}
 	return err
+}
+
+// dropJobs drops the continuations that a turn which was stopped has left: they would run in the next one. The engine
+// does so itself only when it is stopped outside of them.
+func (i *Isolate) dropJobs() {
+	i.rt.Interrupt(nil)
+	if f, ok := goja.AssertFunction(i.functions.nothing); ok {
+		_, _ = f(goja.Undefined())
+	}
+	i.rt.ClearInterrupt()
 }
 
 // AsyncStore returns what WithAsyncStore set for the code that runs, or nil.

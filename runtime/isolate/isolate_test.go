@@ -400,3 +400,25 @@ func FuzzParseJSON(f *testing.F) {
 		<-done
 	})
 }
+
+// An event that is stopped within a continuation of a promise leaves the isolate whole, and nothing of its own behind.
+func TestStoppedInContinuation(t *testing.T) {
+	t.Parallel()
+	for _, stop := range []string{"for (;;);", "(function f() { f(); })();"} {
+		i := newIsolate(t, `
+			let left = "";
+			export async function stopped() {
+				Promise.resolve().then(() => Promise.resolve()).then(() => Promise.resolve()).then(() => { left += "left"; });
+				await 0;
+				`+stop+`
+			}
+			export async function well() { await 0; await 0; return left + "well"; }
+		`, Options{Limits: Limits{CPU: 50 * time.Millisecond}})
+		if _, err := call(t, i, "stopped"); err == nil {
+			t.Errorf("%s was not stopped", stop)
+		}
+		if v, err := call(t, i, "well"); err != nil || v != "well" {
+			t.Errorf("after %s: %v %v", stop, v, err)
+		}
+	}
+}

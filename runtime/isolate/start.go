@@ -22,8 +22,10 @@ var shim = sync.OnceValues(func() (*goja.Program, error) {
 
 // engineFunctions are the runtime's own, taken before the script could replace them.
 type engineFunctions struct {
-	then   goja.Callable
-	errors map[string]*goja.Object
+	then goja.Callable
+	// nothing is a function that does nothing.
+	nothing goja.Value
+	errors  map[string]*goja.Object
 }
 
 // start makes the heap and runs the script's top level, on the isolate's goroutine.
@@ -114,6 +116,10 @@ func (i *Isolate) takeFunctions() error {
 		return errors.New("the engine has no promises")
 	}
 	i.functions.then, _ = goja.AssertFunction(promise.Get("prototype").(*goja.Object).Get("then"))
+	var err error
+	if i.functions.nothing, err = i.rt.RunString("(function () {})"); err != nil {
+		return err
+	}
 	i.functions.errors = map[string]*goja.Object{}
 	for _, name := range []string{"Error", "TypeError", "RangeError", "SyntaxError", "ReferenceError", "EvalError"} {
 		i.functions.errors[name] = i.rt.Get(name).(*goja.Object)
