@@ -1,13 +1,13 @@
 package jsclass_test
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"io"
 	"log/slog"
 	"net"
-	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
@@ -200,7 +200,7 @@ func describe(err error) string {
 	if !errors.As(err, &e) {
 		return err.Error()
 	}
-	text := e.Name + ": " + e.Message
+	text := cmp.Or(e.Name, "Error") + ": " + e.Message
 	for _, p := range []struct {
 		set  bool
 		name string
@@ -223,5 +223,3 @@ func (w *world) fetch(class, method, path, body string) (int, string, error) {
 	b, err := io.ReadAll(resp.Body)
 	return resp.StatusCode, string(b), err
 }
-
-var _ = http.MethodGet

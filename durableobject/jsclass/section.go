@@ -74,16 +74,23 @@ func (p *operations) transaction(call goja.FunctionCall) goja.Value {
 	t, d := o.here(), p.isolate.NewDeferred()
 	t.requests = append(t.requests, func(ctx context.Context) {
 		var value goja.Value
+		txn := &transaction{object: o}
 		err := o.state.Storage().Transaction(ctx, func(ctx context.Context) error {
+			txn.ctx = ctx
 			return o.section(ctx, func() (goja.Value, error) {
-				txn, err := makeTxn(goja.Undefined(), p.isolate.Runtime().ToValue(handle(&transaction{object: o, ctx: ctx})))
+				argument, err := makeTxn(goja.Undefined(), p.isolate.Runtime().ToValue(handle(txn)))
 				if err != nil {
 					return nil, err
 				}
-				return callback(goja.Undefined(), txn)
+				return callback(goja.Undefined(), argument)
 			}, &value)
 		})
-		o.turn(ctx, func() { d.SettleNow(func() (goja.Value, error) { return value, p.rejection(err) }) })
+		o.turn(ctx, func() {
+			d.SettleNow(func() (goja.Value, error) {
+				txn.end(err)
+				return value, p.rejection(err)
+			})
+		})
 	})
 	return d.Promise()
 }
@@ -138,5 +145,18 @@ func (p *operations) transactionSync(call goja.FunctionCall) goja.Value {
 func (p *operations) rollback(call goja.FunctionCall) goja.Value {
 	o, ctx := handleOf(call).storage()
 	p.check(o.state.Storage().Rollback(ctx))
+	if t, ok := handleOf(call).(*transaction); ok {
+		t.ended = undoneText
+	}
 	return goja.Undefined()
+}
+
+// end notes that the transaction's function has returned.
+func (t *transaction) end(err error) {
+	switch {
+	case err != nil:
+		t.ended = undoneText
+	case t.ended == "":
+		t.ended = committedText
+	}
 }

@@ -27,6 +27,21 @@ type transaction struct {
 	object *object
 	// ctx is that of the transaction's function, which says which transaction it is.
 	ctx context.Context
+	// ended says how it ended; empty while it is open. It is the isolate's goroutine's.
+	ended string
+}
+
+// Ends of transactions, as the texts that an operation then fails with.
+const (
+	committedText = "Cannot call %s() on transaction that has already committed: did you move `txn` outside of the closure?"
+	undoneText    = "Cannot %s() on rolled back transaction"
+)
+
+// usable throws when an operation is one of a transaction that has ended.
+func (p *operations) usable(operation string, call goja.FunctionCall) {
+	if t, ok := handleOf(call).(*transaction); ok && t.ended != "" && (operation != "rollback" || t.ended != undoneText) {
+		p.isolate.Throw("Error", t.ended, operation)
+	}
 }
 
 func (t *transaction) storage() (*object, context.Context) {
@@ -42,12 +57,23 @@ type operations struct {
 // hostFunctions are what the script of ctx is built on. The first argument of each is a handle.
 func hostFunctions(i *isolate.Isolate, g *engine) map[string]func(goja.FunctionCall) goja.Value {
 	p := &operations{isolate: i, engine: g}
-	return map[string]func(goja.FunctionCall) goja.Value{
+	functions := map[string]func(goja.FunctionCall) goja.Value{
 		"get": p.get, "getMany": p.getMany, "put": p.put, "delete": p.delete, "list": p.list, "deleteAll": p.deleteAll,
 		"getAlarm": p.getAlarm, "setAlarm": p.setAlarm, "deleteAlarm": p.deleteAlarm, "sync": p.sync,
 		"transaction": p.transaction, "transactionSync": p.transactionSync, "rollback": p.rollback,
 		"sqlite": p.sqlite, "waitUntil": p.waitUntil, "block": p.block, "abort": p.abort,
 	}
+	for name, operation := range map[string]string{
+		"get": "get", "getMany": "get", "put": "put", "delete": "delete", "list": "list", "getAlarm": "getAlarm",
+		"setAlarm": "setAlarm", "deleteAlarm": "deleteAlarm", "rollback": "rollback",
+	} {
+		f := functions[name]
+		functions[name] = func(call goja.FunctionCall) goja.Value {
+			p.usable(operation, call)
+			return f(call)
+		}
+	}
+	return functions
 }
 
 func handleOf(call goja.FunctionCall) handle { return call.Argument(0).Export().(handle) }
