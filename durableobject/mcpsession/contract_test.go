@@ -242,3 +242,25 @@ func TestCallOfAnEndedSession(t *testing.T) {
 		}
 	})
 }
+
+// An approval that comes after its window counts no more, also if the host was away at the deadline, and whether or not
+// it has come to its alarms since.
+func TestLateAnswer(t *testing.T) {
+	approvals(t, Options{}, func(t *testing.T, w *world, u *user) {
+		text, _ := execute(t, u.connect(t, nil), "once")
+		id := pausedID(t, text)
+		w.stop()
+		time.Sleep(defaultApprovalWindow + time.Second)
+		w.start()
+		text, r := resume(t, u.connect(t, nil), id, "accept")
+		if !saysAgain(t, text, r, "execution_expired") {
+			t.Errorf("resume = %s", encode(r))
+		}
+
+		deadline := time.Now()
+		j := &journal{Phase: phasePaused, Pauses: 1, Pause: &pause{Deadline: deadline}}
+		if !j.overdue(deadline) || j.overdue(deadline.Add(-time.Nanosecond)) {
+			t.Error("the window ends at its deadline")
+		}
+	})
+}

@@ -100,6 +100,11 @@ func (e *Execution) take(ctx context.Context, in resumeRequest) (*future, reply,
 	if err != nil {
 		return nil, reply{Status: statusNotFound}, nil
 	}
+	if e.journal.overdue(e.state.Clock().Now()) { // the alarm is late
+		if err := e.expirePause(ctx); err != nil {
+			return nil, reply{}, err
+		}
+	}
 	switch decideResume(e.journal, id.Pause(), who.AccountID, who.OrganizationID, e.run != nil) {
 	case resumeForbidden:
 		return nil, reply{Status: statusForbidden}, nil

@@ -80,10 +80,10 @@ func decideExecutionAlarm(j *journal, live bool, now time.Time) (executionAlarm,
 	}
 	switch j.Phase {
 	case phasePaused:
-		if j.Pause.Deadline.After(now) {
-			return alarmWait, j.Pause.Deadline
+		if j.overdue(now) {
+			return alarmExpire, time.Time{}
 		}
-		return alarmExpire, time.Time{}
+		return alarmWait, j.Pause.Deadline
 	case phaseRunning:
 		switch {
 		case j.Until.After(now):
@@ -103,6 +103,12 @@ func decideExecutionAlarm(j *journal, live bool, now time.Time) (executionAlarm,
 		return alarmForget, end
 	}
 	return alarmNothing, time.Time{}
+}
+
+// overdue reports whether the execution is paused and its approval window has passed: an answer counts no more then,
+// whether or not the alarm has rung.
+func (j *journal) overdue(now time.Time) bool {
+	return j != nil && j.Phase == phasePaused && !j.Pause.Deadline.After(now)
 }
 
 // resumeVerdict is what a resume of one pause comes to.
