@@ -89,7 +89,7 @@ type history struct {
 	made int
 	// stored is true from the first pause on.
 	stored bool
-	// full is true once there was too much to keep. Nothing is kept then.
+	// full is true once there was too much to keep. Nothing is kept then but the calls that are still to be made again.
 	full bool
 }
 
@@ -104,9 +104,6 @@ func (h *history) note(c *sandboxpb.ToolCall) (*entry, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.made++
-	if h.full {
-		return newEntry(c), nil
-	}
 	if h.made <= h.led {
 		e := h.entries[h.made-1]
 		switch {
@@ -115,9 +112,13 @@ func (h *history) note(c *sandboxpb.ToolCall) (*entry, error) {
 		case !bytes.Equal(e.call.Arguments, c.ArgumentsJson):
 			return nil, divergence(fmt.Sprintf("its call %d, of %s, has other arguments", h.made, c.Path))
 		}
+		h.dropLocked()
 		return e, nil
 	}
 	e := newEntry(c)
+	if h.full {
+		return e, nil
+	}
 	h.entries = append(h.entries, e)
 	h.growLocked(entryBytes + len(c.Path) + len(c.ArgumentsJson) + takenBytes*len(c.Taken))
 	return e, nil
@@ -133,8 +134,15 @@ func newEntry(c *sandboxpb.ToolCall) *entry {
 
 func (h *history) growLocked(n int) {
 	h.bytes += n
-	if h.bytes > maxHistoryBytes || len(h.entries) > maxHistoryCalls {
-		h.full, h.entries = true, nil
+	h.full = h.full || h.bytes > maxHistoryBytes || len(h.entries) > maxHistoryCalls
+	h.dropLocked()
+}
+
+// dropLocked forgets what was too much to keep, once the program has made again all that it had made: what a call came to
+// before must be found until then, or it would be made twice.
+func (h *history) dropLocked() {
+	if h.full && h.made >= h.led {
+		h.entries = nil
 	}
 }
 
@@ -142,7 +150,7 @@ func (h *history) growLocked(n int) {
 func (h *history) unmade() (n int, e *entry) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.full || h.made >= h.led {
+	if h.made >= h.led {
 		return 0, nil
 	}
 	return h.made + 1, h.entries[h.made]

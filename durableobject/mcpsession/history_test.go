@@ -86,6 +86,40 @@ func TestHistoryComesBack(t *testing.T) {
 	}
 }
 
+// A program that is run again, and comes to too much on the way, finds what its calls came to before all the same.
+func TestFullHistoryRepeatsNothing(t *testing.T) {
+	t.Parallel()
+	h := &history{stored: true}
+	first := noted(t, h, callOf("first"))
+	for _, path := range []string{"second", "third"} {
+		e := noted(t, h, callOf(path))
+		h.begin(e)
+		h.settle(e, &resultRecord{Value: []byte(`"done"`)})
+	}
+	h.answer(1, actionAccept)
+	h.again()
+
+	if e := noted(t, h, callOf("first")); e != first {
+		t.Fatal("the first call is another one")
+	}
+	h.settle(first, &resultRecord{Value: make([]byte, maxHistoryBytes)})
+	if h.kept() {
+		t.Fatal("the history is not full")
+	}
+	if result, _, begun := h.state(noted(t, h, callOf("second"))); result == nil || !begun {
+		t.Error("the second call would be made again")
+	}
+	if n, e := h.unmade(); n != 3 || e.call.Path != "third" {
+		t.Errorf("the call that is still to be made is %d", n)
+	}
+	if result, _, _ := h.state(noted(t, h, callOf("third"))); result == nil || h.entries != nil {
+		t.Errorf("the third call would be made again, or %d calls are kept for nothing", len(h.entries))
+	}
+	if result, _, _ := h.state(noted(t, h, callOf("fourth"))); result != nil || h.kept() {
+		t.Error("a new call is none")
+	}
+}
+
 // What is damaged is refused, rather than run again from somewhere else.
 func TestDamagedHistory(t *testing.T) {
 	t.Parallel()
