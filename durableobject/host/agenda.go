@@ -41,7 +41,7 @@ func (a *agenda) Swap(i, j int) {
 
 // Push implements heap.Interface.
 func (a *agenda) Push(x any) {
-	e := x.(*entry) //nolint:errcheck // only entries are pushed
+	e := x.(*entry)
 	e.index = len(a.entries)
 	a.entries = append(a.entries, e)
 }

@@ -27,8 +27,8 @@ type Link struct {
 	timeout time.Duration        // LinkOptions.CallTimeout
 	budget  *durationpb.Duration // the same on the wire; nil without one
 	ctx     context.Context      // the link's lifetime; ends with Close
-	cancel context.CancelCauseFunc
-	wg     sync.WaitGroup // the streams' goroutines, and the uploads
+	cancel  context.CancelCauseFunc
+	wg      sync.WaitGroup // the streams' goroutines, and the uploads
 
 	mu sync.Mutex // guards cur, closed and everything in the streams
 	// cur takes new calls; nil before the first, and after a loss.

@@ -147,7 +147,8 @@ func (r *Router) callerFor(found *routerpb.LocateResponse) (sidecar.Caller, erro
 	if err != nil {
 		return nil, err
 	}
-	l := &hostLink{address: found.GetAddress(), conn: conn, link: sidecar.NewLink(conn, sidecar.LinkOptions{CallTimeout: r.o.CallTimeout})}
+	link := sidecar.NewLink(conn, sidecar.LinkOptions{CallTimeout: r.o.CallTimeout})
+	l := &hostLink{address: found.GetAddress(), conn: conn, link: link}
 	r.links[found.GetHostId()] = l
 	if have != nil {
 		r.wg.Go(func() { have.close() }) //nolint:errcheck // the host is elsewhere now
