@@ -11,6 +11,7 @@ import (
 	"github.com/tandem-do/tandem/durableobject/host"
 	"github.com/tandem-do/tandem/durableobject/mcpsession"
 	"github.com/tandem-do/tandem/durableobject/mcpsession/sources"
+	"github.com/tandem-do/tandem/proto/props"
 	sandboxpb "github.com/tandem-do/tandem/proto/sandbox/v1"
 	"github.com/tandem-do/tandem/proto/sidecar"
 )
@@ -23,6 +24,7 @@ type hostFlags struct {
 	listen, address, dir, router, sandbox string
 	timeouts                              durations
 	sources                               sourceFlags
+	limits                                props.UsageLimits
 	testClock                             bool
 }
 
@@ -51,6 +53,7 @@ func newHost(sys system) *cobra.Command {
 	fs.StringVar(&f.router, "router", "", "gRPC target of the router")
 	fs.StringVar(&f.sandbox, "sandbox", "", "gRPC target of the sandbox")
 	f.timeouts.add(cmd)
+	addLimitFlags(fs, &f.limits)
 	f.sources.add(fs)
 	addTestClockFlag(fs, &f.testClock)
 	p.addReflectionFlag(fs)
@@ -82,7 +85,7 @@ func (f *hostFlags) serve(ctx context.Context, upstream sources.Options, reflect
 		Classes: mcpsession.Classes(mcpsession.Options{
 			Sandbox:        sandboxpb.NewSandboxServiceClient(sandbox),
 			SessionTimeout: f.timeouts.session, PausedTimeout: f.timeouts.paused,
-			ApprovalWindow: f.timeouts.approval, Sources: upstream, Draining: ctx.Done(), Log: log,
+			ApprovalWindow: f.timeouts.approval, Sources: upstream, Limits: f.limits, Draining: ctx.Done(), Log: log,
 		}),
 		TestClock: f.testClock, Reflection: reflection, Log: log,
 	})
