@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"regexp"
+	"regexp/syntax"
 	"slices"
 	"strconv"
 	"strings"
@@ -17,6 +18,8 @@ const (
 	maxWeight = 10_000
 	// maxDepth is how deeply schemas may be nested in it.
 	maxDepth = 64
+	// maxSteps bounds the instructions of its patterns; those beyond are left out.
+	maxSteps = 20_000
 )
 
 var errTooLarge = errors.New("the schema is too large once its references are put in place")
@@ -27,19 +30,23 @@ type rewriter struct {
 	// draft7 is how older drafts read what stands beside a reference.
 	draft7 bool
 	// left is the weight that may still come; inside has the references that are being put in place.
-	left   int
+	left int
+	// steps is how many instructions its patterns have, compiled.
+	steps  int
 	depth  int
 	inside map[string]bool
 }
 
-// rewrite returns a schema without references, for draft 2020-12.
-func rewrite(root any) (any, error) {
+// rewrite returns a schema without references, for draft 2020-12, and what each value of the arguments may take: its
+// weight, and one for each instruction of its patterns.
+func rewrite(root any) (flat any, work int, err error) {
 	r := &rewriter{root: root, left: maxWeight, inside: map[string]bool{}}
 	if m, ok := root.(map[string]any); ok {
 		draft, _ := m["$schema"].(string)
 		r.draft7 = strings.Contains(draft, "draft-0")
 	}
-	return r.schema(root)
+	flat, err = r.schema(root)
+	return flat, maxWeight - r.left + r.steps, err
 }
 
 func (r *rewriter) schema(v any) (any, error) {
@@ -180,7 +187,7 @@ func (r *rewriter) value(out map[string]any, key string, v any) error {
 	switch key {
 	case "pattern":
 		text, ok := v.(string)
-		if _, err := regexp.Compile(text); !ok || err != nil {
+		if !ok || !r.pattern(text) {
 			return nil
 		}
 	case "required": // a boolean in draft 3, and in what people write
@@ -190,6 +197,34 @@ func (r *rewriter) value(out map[string]any, key string, v any) error {
 	}
 	out[key] = v
 	return nil
+}
+
+// pattern reports whether a regular expression can be used, and counts what it takes. A few bytes of one can say a
+// million instructions.
+func (r *rewriter) pattern(text string) bool {
+	parsed, err := syntax.Parse(text, syntax.Perl)
+	if err != nil {
+		return false
+	}
+	steps := instructions(parsed)
+	if steps > maxSteps-r.steps {
+		return false
+	}
+	r.steps += steps
+	_, err = regexp.Compile(text)
+	return err == nil
+}
+
+// instructions returns about how many instructions a regular expression is compiled to, at most a little over maxSteps.
+func instructions(re *syntax.Regexp) int {
+	n := 1 + len(re.Rune)
+	for _, sub := range re.Sub {
+		n = min(n+instructions(sub), maxSteps+1)
+	}
+	if re.Op == syntax.OpRepeat {
+		n = min(n*max(re.Min, re.Max, 1), maxSteps+1)
+	}
+	return n
 }
 
 func (r *rewriter) list(v any) (any, error) {
@@ -215,7 +250,7 @@ func (r *rewriter) named(v any, patterns bool) (any, error) {
 	out := make(map[string]any, len(in))
 	for name, s := range in {
 		if patterns {
-			if _, err := regexp.Compile(name); err != nil {
+			if !r.pattern(name) {
 				continue
 			}
 		}
@@ -279,7 +314,7 @@ func (r *rewriter) dependencies(out, m map[string]any) error {
 	return nil
 }
 
-// weight counts the values in v.
+// weight counts the values in v, and a long text as several.
 func weight(v any) int {
 	const bytes = 64
 	switch v := v.(type) {

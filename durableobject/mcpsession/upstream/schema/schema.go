@@ -15,7 +15,9 @@ import (
 // Schema is a schema that is ready to check arguments. A nil *Schema accepts every object.
 type Schema struct {
 	resolved *jsonschema.Resolved
-	// bytes is how long it was when it was compiled, which says about how much memory it takes.
+	// work is what each value of the arguments may take, in weights of rewrite.
+	work int
+	// bytes is about how much memory it takes: how long it was when it was compiled, and its patterns.
 	bytes int
 }
 
@@ -28,7 +30,7 @@ func Compile(text []byte) (*Schema, error) {
 	if err := d.Decode(&root); err != nil {
 		return nil, fmt.Errorf("schema: %w", err)
 	}
-	flat, err := rewrite(root)
+	flat, work, err := rewrite(root)
 	if err != nil {
 		return nil, fmt.Errorf("schema: %w", err)
 	}
@@ -44,7 +46,7 @@ func Compile(text []byte) (*Schema, error) {
 	if err != nil {
 		return nil, fmt.Errorf("schema: %w", err)
 	}
-	return &Schema{resolved: resolved, bytes: len(text)}, nil
+	return &Schema{resolved: resolved, work: work, bytes: len(text) + work*stepBytes}, nil
 }
 
 // resolved is Resolve without its panics: the schema is a stranger's.
@@ -57,12 +59,19 @@ func resolved(s *jsonschema.Schema) (r *jsonschema.Resolved, err error) {
 	return s.Resolve(nil)
 }
 
-// Check says what is wrong with arguments, which json.Unmarshal has read into an any.
+// stepBytes is what an instruction of a pattern takes in memory.
+const stepBytes = 64
+
+// maxWork bounds a check: the schema's weight times that of the arguments. It is about half a second's work at worst.
+const maxWork = 500_000
+
+// Check says what is wrong with arguments, which json.Unmarshal has read into an any. It accepts what would take too
+// long to check.
 func (s *Schema) Check(arguments any) (err error) {
 	if _, ok := arguments.(map[string]any); !ok {
 		return errors.New("an object is needed")
 	}
-	if s == nil {
+	if s == nil || weight(arguments) > maxWork/s.work {
 		return nil
 	}
 	defer func() {

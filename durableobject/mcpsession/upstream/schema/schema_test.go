@@ -108,6 +108,45 @@ func TestHostile(t *testing.T) {
 	}
 }
 
+// What would take minutes is left to the source, and what is large but simple is checked.
+func TestWork(t *testing.T) {
+	t.Parallel()
+	numbers := `{"a":[` + strings.Repeat("1,", 100_000) + `1]}`
+	text := `{"a":"` + strings.Repeat("x", 200_000) + `"}`
+	for _, tc := range []struct {
+		name, schema, arguments string
+		ok                      bool
+	}{
+		{"many alternatives of many values",
+			`{"properties":{"a":{"items":{"anyOf":[` + strings.Repeat(`{"type":"string"},`, 3000) + `false]}}}}`, numbers, true},
+		{"many values that are named",
+			`{"properties":{"a":{"items":{"enum":[` + strings.Repeat(`0,`, 9000) + `2]}}}}`, numbers, true},
+		{"patterns of a long text",
+			`{"properties":{"a":{"allOf":[` + strings.Repeat(`{"pattern":"(x+x+){90}y"},`, 30) + `true]}}}`, text, true},
+		{"patterns of names",
+			`{"patternProperties":{"(x+x+){90}y":true},"required":["b"]}`, text, true},
+		{"a pattern that takes too much memory", `{"properties":{"a":{"pattern":"(x{900}y{900}){20}"}}}`, `{"a":"x"}`, true},
+		{"patterns that do together",
+			`{"properties":{"a":{"allOf":[` + strings.Repeat(`{"pattern":"^y{900}"},`, 2000) + `true]}}}`, `{"a":"x"}`, false},
+		{"many values", `{"properties":{"a":{"items":{"type":"string"}}}}`, numbers, false},
+		{"a pattern of a long text", `{"properties":{"a":{"pattern":"^[^x]*$"}}}`, text, false},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			s, err := Compile([]byte(tc.schema))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := s.Check(decoded(t, tc.arguments)); (err == nil) != tc.ok {
+				t.Errorf("check = %.100v", err)
+			}
+			if s.bytes > 4<<20 {
+				t.Errorf("it takes %d bytes", s.bytes)
+			}
+		})
+	}
+}
+
 func TestCache(t *testing.T) {
 	t.Parallel()
 	c := NewCache()
