@@ -16,24 +16,23 @@ type Schedule struct {
 	Cron string
 }
 
-// Scheduled delivers a scheduled event, and returns when the handler's promise and those of ctx.waitUntil have settled. It
+// Scheduled delivers a scheduled event to the default export; see Schedule.Deliver.
+func Scheduled(ctx context.Context, i *isolate.Isolate, at time.Time, cron string) error {
+	_, err := Schedule{Time: at, Cron: cron}.Deliver(ctx, i, Call{})
+	return err
+}
+
+// Deliver delivers a scheduled event, and returns when the handler's promise and those of ctx.waitUntil have settled. It
 // reports whether the handler asked not to be tried again. Errors are those of isolate.Context.Run. It may be called from
 // any goroutine but the isolate's.
-func Scheduled(ctx context.Context, i *isolate.Isolate, s Schedule, to Call) (noRetry bool, err error) {
+func (s Schedule) Deliver(ctx context.Context, i *isolate.Isolate, to Call) (noRetry bool, err error) {
 	c := to.Context
 	if c == nil {
 		c = i.NewContext(isolate.ContextOptions{})
 	}
 	err = c.Run(ctx, func(e *isolate.Event) (goja.Value, error) {
 		r := Of(i)
-		controller := r.rt.NewObject()
-		r.tag(controller, "ScheduledController")
-		_ = controller.Set("scheduledTime", s.Time.UnixMilli())
-		_ = controller.Set("cron", s.Cron)
-		_ = controller.Set("noRetry", r.isolate.Function("noRetry", 0, func(goja.FunctionCall) goja.Value {
-			noRetry = true
-			return goja.Undefined()
-		}))
+		controller := r.newController(s, func() { noRetry = true })
 		var props goja.Value
 		if to.Props != nil {
 			props = to.Props(r)
@@ -54,4 +53,19 @@ func Scheduled(ctx context.Context, i *isolate.Isolate, s Schedule, to Call) (no
 		return noRetry, isolate.ErrClosed
 	}
 	return noRetry, nil
+}
+
+func (r *Realm) newController(s Schedule, noRetry func()) *goja.Object {
+	o := r.rt.NewObject()
+	read := func(name string, v any) {
+		_ = o.DefineDataProperty(name, r.rt.ToValue(v), goja.FLAG_FALSE, goja.FLAG_FALSE, goja.FLAG_TRUE)
+	}
+	read("scheduledTime", s.Time.UnixMilli())
+	read("cron", s.Cron)
+	_ = o.DefineDataProperty("noRetry", r.isolate.Function("noRetry", 0, func(goja.FunctionCall) goja.Value {
+		noRetry()
+		return goja.Undefined()
+	}), goja.FLAG_FALSE, goja.FLAG_FALSE, goja.FLAG_FALSE)
+	r.tag(o, "ScheduledController")
+	return o
 }

@@ -63,8 +63,10 @@ type Options struct {
 	AllowedHosts []string
 	// AllowedOrigins are Origin values accepted beside those of the hosts above, such as https://app.example.com.
 	AllowedOrigins []string
-	// Routes are what is served; every other path is answered with 404.
+	// Routes are what is served.
 	Routes []Route
+	// Fallback serves every other path; its Path is not used. Without a Handler they are answered with 404.
+	Fallback Route
 	// Log takes requests at debug level and panics; nil discards them.
 	Log *slog.Logger
 }
@@ -74,6 +76,7 @@ type Ingress struct {
 	guard    guard
 	exact    map[string]Route
 	patterns []pattern
+	fallback Route
 	known    string // the paths, for 404s
 	log      *slog.Logger
 	running  atomic.Int64
@@ -85,7 +88,7 @@ func New(o Options) (*Ingress, error) {
 	if err != nil {
 		return nil, err
 	}
-	in := &Ingress{guard: g, exact: map[string]Route{}, log: o.Log}
+	in := &Ingress{guard: g, exact: map[string]Route{}, fallback: o.Fallback, log: o.Log}
 	if in.log == nil {
 		in.log = slog.New(slog.DiscardHandler)
 	}
@@ -167,7 +170,7 @@ func (in *Ingress) route(path string) (Route, string) {
 			return p.route, p.name
 		}
 	}
-	return Route{}, ""
+	return in.fallback, ""
 }
 
 // finish ends the request's span.

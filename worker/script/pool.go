@@ -1,0 +1,104 @@
+package script
+
+import (
+	"context"
+	"sync"
+
+	"github.com/tandem-do/tandem/runtime/isolate"
+)
+
+// pool shares events among the isolates of a script. It makes one more, up to its size, when all that there are have
+// events.
+type pool struct {
+	program *isolate.Program
+	options isolate.Options
+
+	// mu guards what follows; it is not held while an isolate starts.
+	mu     sync.Mutex
+	seats  []*seat
+	closed bool
+}
+
+// seat is the place of one isolate.
+type seat struct {
+	// made is held while the isolate is made, guards isolate.
+	made    sync.Mutex
+	isolate *isolate.Isolate
+	// events counts those on it. The pool's mu guards it.
+	events int
+}
+
+func newPool(p *isolate.Program, size int, o isolate.Options) *pool {
+	out := &pool{program: p, options: o}
+	for range size {
+		out.seats = append(out.seats, &seat{})
+	}
+	return out
+}
+
+// take returns the isolate with the fewest events, and what to call when the event is over.
+func (p *pool) take(ctx context.Context) (release func(), i *isolate.Isolate, err error) {
+	p.mu.Lock()
+	if p.closed {
+		p.mu.Unlock()
+		return nil, nil, isolate.ErrClosed
+	}
+	s := p.seats[0]
+	for _, other := range p.seats[1:] {
+		if other.events < s.events {
+			s = other
+		}
+	}
+	s.events++
+	p.mu.Unlock()
+	release = func() {
+		p.mu.Lock()
+		s.events--
+		p.mu.Unlock()
+	}
+	if i, err = p.live(ctx, s); err != nil {
+		release()
+		return nil, nil, err
+	}
+	return release, i, nil
+}
+
+// live returns the isolate of a seat, which it makes at first need and again after a fault.
+func (p *pool) live(ctx context.Context, s *seat) (*isolate.Isolate, error) {
+	s.made.Lock()
+	defer s.made.Unlock()
+	if s.isolate != nil {
+		select {
+		case <-s.isolate.Condemned():
+			s.isolate.Close()
+			s.isolate = nil
+		default:
+			return s.isolate, nil
+		}
+	}
+	p.mu.Lock()
+	closed := p.closed
+	p.mu.Unlock()
+	if closed {
+		return nil, isolate.ErrClosed
+	}
+	i, err := isolate.New(context.WithoutCancel(ctx), p.program, p.options)
+	if err != nil {
+		return nil, err
+	}
+	s.isolate = i
+	return i, nil
+}
+
+func (p *pool) close() {
+	p.mu.Lock()
+	p.closed = true
+	p.mu.Unlock()
+	for _, s := range p.seats {
+		s.made.Lock()
+		if s.isolate != nil {
+			s.isolate.Close()
+		}
+		s.made.Unlock()
+	}
+}

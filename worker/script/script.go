@@ -1,0 +1,175 @@
+package script
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"runtime"
+	"time"
+
+	"google.golang.org/grpc"
+
+	routerpb "github.com/tandem-do/tandem/proto/router/v1"
+	"github.com/tandem-do/tandem/proto/sidecar"
+	"github.com/tandem-do/tandem/runtime/binding"
+	"github.com/tandem-do/tandem/runtime/bundle"
+	"github.com/tandem-do/tandem/runtime/env"
+	"github.com/tandem-do/tandem/runtime/isolate"
+	"github.com/tandem-do/tandem/runtime/webapi"
+	"github.com/tandem-do/tandem/worker/ingress"
+)
+
+// HealthPath answers probes: the process takes requests.
+const HealthPath = "/cdn-cgi/tandem/health"
+
+// Options say how a script's worker process runs.
+type Options struct {
+	// Listener takes HTTP requests. Serve closes it.
+	Listener net.Listener
+	// Router is the connection to the router process.
+	Router *grpc.ClientConn
+	// Bundle is the script. Required.
+	Bundle *bundle.Bundle
+	// Secrets are the values of its secrets, by name.
+	Secrets map[string]string
+	// Isolates is how many isolates share the requests; zero means GOMAXPROCS.
+	Isolates int
+	// Limits bound events.
+	Limits isolate.Limits
+	// Fetch sends requests to the world; nil refuses them.
+	Fetch webapi.Fetcher
+	// Development shows clients the stacks of uncaught errors, and takes /cdn-cgi/local/scheduled.
+	Development bool
+	// OnLog is told of console lines and uncaught errors, from any goroutine. It must not block.
+	OnLog func(isolate.Entry)
+	// OnRequest is told of each request that was answered; nil drops them.
+	OnRequest func(Request)
+	// Log takes the process's log; nil discards it.
+	Log *slog.Logger
+}
+
+// Request is what there is to say of a request that was answered.
+type Request struct {
+	Method, Path string
+	Status       int
+	Took         time.Duration
+}
+
+// Validate says all that is wrong with the options.
+func (o Options) Validate() error {
+	var errs []error
+	if o.Listener == nil {
+		errs = append(errs, errors.New("listener is missing"))
+	}
+	if o.Router == nil {
+		errs = append(errs, errors.New("connection to the router is missing"))
+	}
+	if o.Bundle == nil {
+		errs = append(errs, errors.New("bundle is missing"))
+	} else if f := o.Bundle.Manifest().Format; f != bundle.FormatModules {
+		errs = append(errs, fmt.Errorf("scripts of the format %s are not supported yet: export default an object", f))
+	}
+	if o.Isolates < 0 {
+		errs = append(errs, errors.New("number of isolates is negative"))
+	}
+	return errors.Join(errs...)
+}
+
+// Serve runs the worker process until ctx ends, then finishes the requests that run. Errors: those of Validate, a script
+// that cannot be compiled or throws as it starts, a listener that breaks.
+func Serve(ctx context.Context, o Options) error {
+	if err := o.Validate(); err != nil {
+		if o.Listener != nil {
+			err = errors.Join(err, o.Listener.Close())
+		}
+		return fmt.Errorf("worker options: %w", err)
+	}
+	router := binding.NewRouter(binding.RouterOptions{Client: routerpb.NewRouterServiceClient(o.Router)})
+	return errors.Join(serve(ctx, o, router), router.Close())
+}
+
+// serve runs a worker process whose objects are reached through caller.
+func serve(ctx context.Context, o Options, caller sidecar.Caller) error {
+	s, err := New(ctx, o, caller)
+	if err != nil {
+		return errors.Join(err, o.Listener.Close())
+	}
+	defer s.Close()
+	routes := []ingress.Route{{Path: HealthPath, Handler: http.HandlerFunc(health), AnyHost: true}}
+	if o.Development {
+		for _, path := range []string{"/cdn-cgi/local/scheduled", "/cdn-cgi/handler/scheduled", "/__scheduled"} {
+			routes = append(routes, ingress.Route{Path: path, Handler: http.HandlerFunc(s.scheduled)})
+		}
+	}
+	in, err := ingress.New(ingress.Options{
+		Routes: routes, Fallback: ingress.Route{Handler: s, AnyHost: true}, Log: o.Log,
+	})
+	if err != nil {
+		return errors.Join(err, o.Listener.Close())
+	}
+	return in.Serve(ctx, o.Listener)
+}
+
+func health(w http.ResponseWriter, _ *http.Request) {
+	ingress.WriteJSON(w, http.StatusOK, map[string]string{"status": "ok"})
+}
+
+// Script runs a bundle's default export. Make it with New and Close it.
+type Script struct {
+	o    Options
+	log  *slog.Logger
+	pool *pool
+}
+
+// New compiles the script and runs its top level once. Objects are reached through caller. Of the options, Listener and
+// Router are not used.
+func New(ctx context.Context, o Options, caller sidecar.Caller) (*Script, error) {
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	if o.OnLog == nil {
+		o.OnLog = func(isolate.Entry) {}
+	}
+	if o.Isolates == 0 {
+		o.Isolates = runtime.GOMAXPROCS(0)
+	}
+	m := o.Bundle.Manifest()
+	program, err := isolate.Compile(isolate.Source{
+		Name: m.Main, Code: string(o.Bundle.Code()), SourceMap: o.Bundle.SourceMap(),
+	})
+	if err != nil {
+		return nil, fmt.Errorf("compile %s: %w", m.Name, err)
+	}
+	bindings := env.Options{
+		Manifest: m, Secrets: o.Secrets,
+		Namespace: func(key string) *binding.Namespace { return binding.NewNamespace(key, caller) },
+	}
+	s := &Script{o: o, log: o.Log}
+	s.pool = newPool(program, o.Isolates, isolate.Options{
+		Install: []func(*isolate.Isolate) error{webapi.Install(webapi.Options{Fetch: o.Fetch, Env: bindings.Env()})},
+		Modules: env.Modules(), Limits: o.Limits,
+		Compatibility: isolate.Compatibility{Date: m.CompatibilityDate, Flags: m.CompatibilityFlags},
+		OnLog:         o.OnLog, Log: o.Log,
+	})
+	release, _, err := s.pool.take(ctx)
+	if err != nil {
+		s.pool.close()
+		return nil, startError(err)
+	}
+	release()
+	return s, nil
+}
+
+// startError says that the script's top level failed, with its stack.
+func startError(err error) error {
+	if x, ok := errors.AsType[*isolate.Exception](err); ok {
+		return fmt.Errorf("start the script: %w\n%s", err, x.Stack)
+	}
+	return fmt.Errorf("start the script: %w", err)
+}
+
+// Close ends the isolates: events that run fail.
+func (s *Script) Close() { s.pool.close() }

@@ -1,0 +1,185 @@
+package script
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"github.com/tandem-do/tandem/proto/sidecar"
+	"github.com/tandem-do/tandem/proto/v8value"
+	"github.com/tandem-do/tandem/runtime/bundle"
+	"github.com/tandem-do/tandem/runtime/bundle/build"
+	"github.com/tandem-do/tandem/runtime/isolate"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+const module = `
+	import { env as global, WorkerEntrypoint } from "cloudflare:workers";
+	export default {
+		async fetch(request, env, ctx) {
+			switch (new URL(request.url).pathname) {
+			case "/": return new Response("hello " + env.NAME + " " + env.SECRET + " " + global.LIMITS.most, { headers: { "x-a": "b" } });
+			case "/throw": throw new TypeError("boom");
+			case "/undefined": return;
+			case "/hang": return new Promise(() => {});
+			case "/kv": return new Response(await env.KV.get("x"));
+			case "/later": ctx.waitUntil(new Promise((r) => setTimeout(() => { console.log("later"); r(); }, 1))); return new Response("now");
+			case "/call": {
+				const stub = env.ROOM.getByName("lobby");
+				try {
+					return Response.json([await stub.add(1, 2), await (await stub.fetch(request)).text(), await stub.size, await stub.fail()]);
+				} catch (e) { return Response.json([e.name, e.message, e.remote, e.retryable ?? null]); }
+			}
+			case "/stream": {
+				const { readable, writable } = new TransformStream();
+				const w = writable.getWriter();
+				ctx.waitUntil((async () => { for (const s of ["a", "b"]) await w.write(new TextEncoder().encode(s)); await w.close(); })());
+				return new Response(readable);
+			}
+			}
+			return new Response(request.body, { status: 299 });
+		},
+		scheduled(c) { console.log("cron", c.cron, c.scheduledTime); if (c.cron === "bad") throw new Error("no"); },
+	};
+`
+
+// room is a caller whose objects add their arguments.
+type room struct {
+	mu    sync.Mutex // guards names
+	names []string
+}
+
+func (r *room) Call(_ context.Context, t sidecar.Target, method string, args []byte) ([]byte, error) {
+	r.mu.Lock()
+	r.names = append(r.names, t.Namespace+" "+t.Name)
+	r.mu.Unlock()
+	switch {
+	case method == "fail":
+		return nil, &sidecar.Error{Reason: sidecar.ReasonException, Name: "RangeError", Message: "no", Remote: true}
+	case args == nil:
+		return v8value.Marshal(7)
+	}
+	var a, b int
+	if err := v8value.UnmarshalArguments(args, &a, &b); err != nil {
+		return nil, err
+	}
+	return v8value.Marshal(a + b)
+}
+
+func (r *room) Fetch(_ context.Context, _ sidecar.Target, q *http.Request) (*http.Response, error) {
+	return &http.Response{StatusCode: 200, Body: io.NopCloser(strings.NewReader(q.URL.Path)), ContentLength: -1}, nil
+}
+
+func newBundle(t testing.TB, code string) *bundle.Bundle {
+	t.Helper()
+	dir := t.TempDir()
+	entry := filepath.Join(dir, "index.ts")
+	if err := os.WriteFile(entry, []byte(code), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	r, err := build.Build(t.Context(), build.Options{Dir: dir, Entry: entry, CompatibilityDate: "2026-04-01"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := bundle.New(&bundle.Manifest{
+		Name: "w", CompatibilityDate: "2026-04-01", Format: r.Format, Main: "index.ts", Exports: r.Exports,
+		Vars:           []bundle.Var{{Name: "NAME", Value: json.RawMessage(`"you"`)}, {Name: "LIMITS", Value: json.RawMessage(`{"most":3}`)}},
+		Secrets:        []string{"SECRET"},
+		KV:             []bundle.KV{{Binding: "KV", ID: "x"}},
+		DurableObjects: []bundle.DurableObject{{Binding: "ROOM", Class: "Room", Script: "w"}},
+	}, r.Code, r.SourceMap)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+func TestScript(t *testing.T) {
+	t.Parallel()
+	var mu sync.Mutex
+	var lines []string
+	s, err := New(t.Context(), Options{
+		Bundle: newBundle(t, module), Secrets: map[string]string{"SECRET": "s"}, Development: true,
+		OnLog: func(e isolate.Entry) {
+			mu.Lock()
+			defer mu.Unlock()
+			lines = append(lines, e.Text)
+		},
+	}, &room{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := httptest.NewServer(s)
+	get := func(path string) (int, string, http.Header) {
+		t.Helper()
+		resp, err := server.Client().Post(server.URL+path, "text/plain", strings.NewReader("body"))
+		if err != nil {
+			t.Fatal(path, err)
+		}
+		defer resp.Body.Close()
+		b, err := io.ReadAll(resp.Body)
+		if err != nil {
+			t.Fatal(path, err)
+		}
+		return resp.StatusCode, string(b), resp.Header
+	}
+	for _, c := range []struct {
+		path   string
+		status int
+		want   string
+	}{
+		{"/", 200, "hello you s 3"},
+		{"/x", 299, "body"},
+		{"/throw", 500, "TypeError: boom\n    at "},
+		{"/undefined", 500, "TypeError: Incorrect type for Promise: the Promise did not resolve to 'Response'."},
+		{"/hang", 500, "Error: The Workers runtime canceled this request because it detected that your Worker's code had hung"},
+		{"/kv", 500, "Error: env.KV cannot be used: KV is not supported yet"},
+		{"/later", 200, "now"},
+		{"/call", 200, `["RangeError","no",true,null]`},
+		{"/stream", 200, "ab"},
+	} {
+		status, body, _ := get(c.path)
+		if status != c.status || !strings.HasPrefix(body, c.want) {
+			t.Errorf("%s: got %d %q, want %d %q", c.path, status, body, c.status, c.want)
+		}
+	}
+	if _, _, h := get("/"); h.Get("X-A") != "b" || h.Get("Content-Type") != "text/plain;charset=UTF-8" || h.Get("Content-Length") != "13" {
+		t.Errorf("headers: %v", h)
+	}
+	w := httptest.NewRecorder()
+	s.scheduled(w, httptest.NewRequest(http.MethodGet, "/cdn-cgi/local/scheduled?cron=x&time=5", nil))
+	if w.Code != 200 || w.Body.String() != "ok" {
+		t.Errorf("scheduled: %d %s", w.Code, w.Body)
+	}
+	w = httptest.NewRecorder()
+	s.scheduled(w, httptest.NewRequest(http.MethodGet, "/cdn-cgi/local/scheduled?cron=bad", nil))
+	if w.Code != 500 || w.Body.String() != "exception" {
+		t.Errorf("scheduled: %d %s", w.Code, w.Body)
+	}
+	server.Close()
+	s.Close()
+	log := strings.Join(lines, "\n")
+	for _, want := range []string{"Uncaught TypeError: boom", "cron x 5", "later"} {
+		if !strings.Contains(log, want) {
+			t.Errorf("log has no %q:\n%s", want, log)
+		}
+	}
+}
+
+func TestStartErrors(t *testing.T) {
+	t.Parallel()
+	_, err := New(t.Context(), Options{Bundle: newBundle(t, `throw new Error("at load");`)}, &room{})
+	if err == nil || !strings.Contains(err.Error(), "start the script: Error: at load") {
+		t.Errorf("got %v", err)
+	}
+}
