@@ -36,6 +36,9 @@ type Options struct {
 	Worker string
 	// Classes are the Go classes that the host runs.
 	Classes []durableobject.Class
+	// Services are the Go classes of the platform's own services: the first half of their unique keys is
+	// objectid.Platform.
+	Services []durableobject.Class
 	// MaxWaiting is how many events may wait for one object; zero means 10,000.
 	MaxWaiting int
 	// StrictLimits holds objects to the limits of Cloudflare's key-value storage before SQLite: keys of 2048 bytes,
@@ -59,15 +62,17 @@ func (o Options) Validate() error {
 			errs = append(errs, errors.New(what))
 		}
 	}
-	require(o.Worker != "", "worker is empty")
+	require(o.Worker != "" && o.Worker != objectid.Platform, "worker is empty or that of the platform")
 	require(o.Router != nil, "router connection is missing")
-	require(len(o.Classes) > 0, "no classes")
+	require(len(o.Classes)+len(o.Services) > 0, "no classes")
 	require(o.MaxWaiting >= 0, "max waiting is negative")
-	seen := map[string]bool{}
-	for _, c := range o.Classes {
-		errs = append(errs, c.Validate())
-		require(!seen[c.Name], fmt.Sprintf("class %q is given twice", c.Name))
-		seen[c.Name] = true
+	for _, classes := range [][]durableobject.Class{o.Classes, o.Services} {
+		seen := map[string]bool{}
+		for _, c := range classes {
+			errs = append(errs, c.Validate())
+			require(!seen[c.Name], fmt.Sprintf("class %q is given twice", c.Name))
+			seen[c.Name] = true
+		}
 	}
 	if err := errors.Join(errs...); err != nil {
 		return fmt.Errorf("host options: %w", err)
@@ -126,9 +131,11 @@ func New(o Options, store *storage.Store) (*Host, error) {
 	if h.log == nil {
 		h.log = slog.New(slog.DiscardHandler)
 	}
-	for _, c := range o.Classes {
-		key := o.Worker + "-" + c.Name
-		h.classes[key] = &class{namespace: key, ids: objectid.NewNamespace(key), actors: c.ActorClass()}
+	for worker, classes := range map[string][]durableobject.Class{o.Worker: o.Classes, objectid.Platform: o.Services} {
+		for _, c := range classes {
+			key := worker + "-" + c.Name
+			h.classes[key] = &class{namespace: key, ids: objectid.NewNamespace(key), actors: c.ActorClass()}
+		}
 	}
 	h.lifetime, h.end = context.WithCancelCause(detached())
 	h.router = binding.NewRouter(binding.RouterOptions{

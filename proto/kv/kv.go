@@ -1,14 +1,20 @@
 package kv
 
 import (
+	"encoding/json"
 	"fmt"
 	"hash/fnv"
 	"strconv"
 	"unicode/utf8"
+
+	"github.com/tandem-do/tandem/proto/objectid"
 )
 
-// Class is the name of the class.
-const Class = "KV"
+// Class is the name of the class, and UniqueKey that of its objects.
+const (
+	Class     = "KV"
+	UniqueKey = objectid.Platform + "-" + Class
+)
 
 // Shards is how many objects hold one namespace.
 const Shards = 16
@@ -172,8 +178,11 @@ func CheckValue(length int64) *Fault {
 	return nil
 }
 
-// CheckMetadata checks metadata.
+// CheckMetadata checks metadata, which may be empty.
 func CheckMetadata(metadata string) *Fault {
+	if metadata != "" && len(metadata) <= MaxMetadataBytes && !json.Valid([]byte(metadata)) {
+		return fault(400, "Metadata must be valid JSON")
+	}
 	if len(metadata) > MaxMetadataBytes {
 		return fault(413, "Metadata length of %d exceeds limit of %d.", len(metadata), MaxMetadataBytes)
 	}

@@ -28,6 +28,9 @@ const (
 	// MaxNameBytes is the longest name that an object is told; a longer one still derives an ID but is
 	// dropped. Like workerd: ctx.id.name.
 	MaxNameBytes = 1024
+	// Platform stands for the Worker's name in the unique keys of the platform's own services, such as "@tandem-KV": no
+	// Worker can have this name.
+	Platform = "@tandem"
 	// Slots is the number of slots that placement divides a namespace into.
 	Slots = 1024
 

@@ -21,6 +21,11 @@ const (
 	SpanInputGateLockWait   = "input_gate_lock_wait"
 	SpanOutputGateLockWait  = "output_gate_lock_wait"
 	SpanPlacementLocate     = "placement_locate"
+	SpanKVGet               = "kv_get"
+	SpanKVGetWithMetadata   = "kv_getWithMetadata"
+	SpanKVPut               = "kv_put"
+	SpanKVList              = "kv_list"
+	SpanKVDelete            = "kv_delete"
 )
 
 // Span names of an object's storage operations, with the operation's name in Cloudflare's API. Like workerd.
@@ -100,4 +105,15 @@ const (
 	AttrResumeReplayed    = "mcp.execute.replayed"
 	AttrResumeJoined      = "mcp.execute.joined_inflight"
 	AttrReplayedCalls     = "mcp.execute.replayed_calls"
+	AttrDBSystem          = "db.system.name"
+	AttrDBOperation       = "db.operation.name"
+	AttrBindingName       = "cloudflare.binding.name"
+	AttrBindingType       = "cloudflare.binding.type"
+	AttrKVKeys            = "cloudflare.kv.query.keys"
+	AttrKVKeysCount       = "cloudflare.kv.query.keys.count"
+	AttrKVPrefix          = "cloudflare.kv.query.prefix"
+	AttrKVPayloadSize     = "cloudflare.kv.query.payload.size"
+	AttrKVReturnedRows    = "cloudflare.kv.response.returned_rows"
+	AttrKVResponseSize    = "cloudflare.kv.response.size"
+	AttrKVListComplete    = "cloudflare.kv.response.list_complete"
 )

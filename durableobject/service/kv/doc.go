@@ -4,7 +4,7 @@
 // Keys of an object's storage:
 //
 //	key/<name>             a record: size, metadata, expiration, and the value itself if that is small
-//	piece/<nn>/<name>      part nn of a larger value, a mebibyte each
+//	piece/<nnn>/<name>     part nnn of a larger value, 64 KiB each
 //	expires/<time>/<name>  the name of a key that goes at that time, in seconds since 1970
 //
 // Guarantees: each method is one turn, so that a key's value, metadata and expiration always belong together, and what Put

@@ -53,6 +53,7 @@ func TestRefusals(t *testing.T) {
 				"Please specify integer greater than the current number of seconds since the UNIX epoch.", now)},
 			{put(kv.WriteOptions{Expiration: at(now + 59)}), fmt.Sprintf("KV PUT failed: 400 Invalid expiration of %d. "+
 				"Expiration times must be at least 60 seconds in the future.", now+59)},
+			{put(kv.WriteOptions{Metadata: "{"}), "KV PUT failed: 400 Metadata must be valid JSON"},
 			{put(kv.WriteOptions{Metadata: strings.Repeat("1", 1025)}),
 				"KV PUT failed: 413 Metadata length of 1025 exceeds limit of 1024."},
 			{n.Put(t.Context(), "k", make([]byte, protokv.MaxValueBytes+1), kv.WriteOptions{}),
@@ -123,7 +124,7 @@ func TestExpiry(t *testing.T) {
 		if err := n.Put(t.Context(), "k", make([]byte, 2<<20), kv.WriteOptions{TTL: &ttl}); err != nil {
 			t.Fatal(err)
 		}
-		if keys, alarms := w.stored(); keys != 4 || alarms != 1 {
+		if keys, alarms := w.stored(); keys != 34 || alarms != 1 {
 			t.Errorf("%d keys and %d alarms", keys, alarms)
 		}
 		found := func() bool {

@@ -39,7 +39,7 @@ func (m model) names(prefix string) (names []string) {
 }
 
 // sizes are lengths of values around the borders of their kinds.
-func sizes() []int { return []int{0, 1, 100, 1 << 10, 1<<10 + 1, 1 << 20, 1<<20 + 1} }
+func sizes() []int { return []int{0, 1, 100, 1 << 10, 1<<10 + 1, 64 << 10, 64<<10 + 1, 1 << 20} }
 
 // TestModel does random operations on a namespace and on a map, and lets time pass.
 func TestModel(t *testing.T) {
@@ -66,7 +66,7 @@ func checkStored(t *testing.T, w *world, m model) {
 	for _, name := range m.names("") {
 		e := m[name]
 		if want++; len(e.value) > 1<<10 {
-			want += (len(e.value) + 1<<20 - 1) >> 20
+			want += (len(e.value) + 64<<10 - 1) >> 16
 		}
 		if e.expiration != 0 {
 			t.Errorf("%q expires at %d", name, e.expiration)

@@ -16,8 +16,8 @@ import (
 const (
 	// inlineBytes is the longest value that is kept in its record: lists read records.
 	inlineBytes = 1 << 10
-	// pieceBytes is how long the parts of other values are.
-	pieceBytes = 1 << 20
+	// pieceBytes is how long the parts of other values are. It is within the limits of storage before SQLite too.
+	pieceBytes = 64 << 10
 )
 
 const (
@@ -25,7 +25,7 @@ const (
 	expirePrefix = "expires/"
 )
 
-func pieceKey(key string, n int) string { return fmt.Sprintf("piece/%02d/%s", n, key) }
+func pieceKey(key string, n int) string { return fmt.Sprintf("piece/%03d/%s", n, key) }
 
 // expireKey orders by time: seconds have twelve digits for the next 29,000 years.
 func expireKey(at int64, key string) string { return fmt.Sprintf("%s%012d/%s", expirePrefix, at, key) }

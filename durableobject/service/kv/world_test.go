@@ -26,8 +26,6 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-const uniqueKey = "tandem-" + protokv.Class
-
 // world is an object host with the class, on a disk in memory.
 type world struct {
 	t      testing.TB
@@ -59,7 +57,7 @@ func (w *world) start() {
 		w.t.Fatal(err)
 	}
 	h, err := host.New(host.Options{
-		Worker: "tandem", Router: router, Classes: []durableobject.Class{kv.Class()},
+		Worker: "test", Router: router, Services: []durableobject.Class{kv.Class()},
 	}, store)
 	if err != nil {
 		w.t.Fatal(err)
@@ -79,14 +77,18 @@ func (w *world) restart() {
 	w.start()
 }
 
-func (w *world) classes() *binding.Namespace { return binding.NewNamespace(uniqueKey, w.host.Local()) }
+func (w *world) classes() *binding.Namespace {
+	return binding.NewNamespace(protokv.UniqueKey, w.host.Local())
+}
 
-func (w *world) namespace(id string) *kvbinding.Namespace { return kvbinding.New(w.classes(), id) }
+func (w *world) namespace(id string) *kvbinding.Namespace {
+	return kvbinding.New(kvbinding.Options{Shards: w.classes(), ID: id, Binding: "KV"})
+}
 
 // stored returns how many keys, of all kinds, and alarms the shards of all namespaces have on disk.
 func (w *world) stored() (keys, alarms int) {
 	w.t.Helper()
-	all, err := w.store.Summaries(w.t.Context(), uniqueKey, nil, 0, 1000)
+	all, err := w.store.Summaries(w.t.Context(), protokv.UniqueKey, nil, 0, 1000)
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -103,11 +105,11 @@ func (w *world) stored() (keys, alarms int) {
 func (w *world) show() string {
 	w.t.Helper()
 	var lines []string
-	all, err := w.store.Summaries(w.t.Context(), uniqueKey, nil, 0, 1000)
+	all, err := w.store.Summaries(w.t.Context(), protokv.UniqueKey, nil, 0, 1000)
 	if err != nil || len(all) != 1 {
 		w.t.Fatal(err, len(all))
 	}
-	err = w.store.Scan(w.t.Context(), uniqueKey, all[0].ID, "", nil, func(key, value []byte) (bool, error) {
+	err = w.store.Scan(w.t.Context(), protokv.UniqueKey, all[0].ID, "", nil, func(key, value []byte) (bool, error) {
 		v, err := v8value.Decode(value)
 		text, _ := v8value.Text(v, 1000)
 		lines = append(lines, fmt.Sprintf("%s %s: %s", all[0].Name, key, text))

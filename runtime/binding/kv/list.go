@@ -7,6 +7,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/tandem-do/tandem/proto/kv"
+	"github.com/tandem-do/tandem/proto/telemetry"
 )
 
 // ListOptions choose what List returns.
@@ -46,7 +47,12 @@ func (n *Namespace) List(ctx context.Context, o ListOptions) (Page, error) {
 	for i := range m.shards {
 		m.shards[i] = shardList{number: i, after: string(after), more: true}
 	}
+	ctx, span := n.start(ctx, telemetry.SpanKVList, "list")
 	keys, more, err := m.take(ctx, limit)
+	span.SetString(telemetry.AttrKVPrefix, o.Prefix)
+	span.SetInt(telemetry.AttrKVReturnedRows, int64(len(keys)))
+	span.SetBool(telemetry.AttrKVListComplete, !more)
+	span.End(err)
 	if err != nil {
 		return Page{}, explain(opGet, err)
 	}

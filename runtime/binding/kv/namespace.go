@@ -4,23 +4,32 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"golang.org/x/sync/errgroup"
 
 	"github.com/tandem-do/tandem/proto/kv"
 	"github.com/tandem-do/tandem/proto/sidecar"
+	"github.com/tandem-do/tandem/proto/telemetry"
 	"github.com/tandem-do/tandem/proto/v8value"
 	"github.com/tandem-do/tandem/runtime/binding"
 )
 
 // Namespace is one KV namespace.
-type Namespace struct {
-	shards *binding.Namespace
-	id     string
+type Namespace struct{ options Options }
+
+// Options say which namespace it is.
+type Options struct {
+	// Shards is the binding of the class KV. Required.
+	Shards *binding.Namespace
+	// ID names the namespace: whoever has the same ID and the same class shares it. Required.
+	ID string
+	// Binding is the binding's name in env, for spans.
+	Binding string
 }
 
-// New returns the KV namespace with an ID, whose shards are objects of the class KV: shards is that class's binding.
-func New(shards *binding.Namespace, id string) *Namespace { return &Namespace{shards: shards, id: id} }
+// New returns a KV namespace.
+func New(o Options) *Namespace { return &Namespace{options: o} }
 
 // Error is why an operation failed, as a script sees it.
 type Error struct {
@@ -96,7 +105,7 @@ func call[R any](ctx context.Context, n *Namespace, shard int, method string, ar
 	if err != nil {
 		return r, err
 	}
-	b, err := n.shards.GetByName(kv.ObjectName(n.id, shard)).Call(ctx, method, args)
+	b, err := n.options.Shards.GetByName(kv.ObjectName(n.options.ID, shard)).Call(ctx, method, args)
 	if err != nil {
 		return r, err
 	}
@@ -107,6 +116,15 @@ func call[R any](ctx context.Context, n *Namespace, shard int, method string, ar
 type ReadOptions struct {
 	// CacheTTL is for how long the value may be cached, in seconds; nil is the default. Nothing is cached here.
 	CacheTTL *int64
+	// WithMetadata says, for the span, that the metadata is asked for too.
+	WithMetadata bool
+}
+
+func (o ReadOptions) span() string {
+	if o.WithMetadata {
+		return telemetry.SpanKVGetWithMetadata
+	}
+	return telemetry.SpanKVGet
 }
 
 func (o ReadOptions) fault() *kv.Fault {
@@ -127,14 +145,42 @@ func (n *Namespace) Get(ctx context.Context, key string, o ReadOptions) (kv.Entr
 	if err := check(opGet, o.fault()); err != nil {
 		return kv.Entry{}, err
 	}
+	ctx, span := n.start(ctx, o.span(), "get", key)
 	r, err := call[kv.GetResult](ctx, n, kv.Shard(key), kv.MethodGet, kv.Get{Keys: []string{key}})
 	if err == nil && len(r.Entries) != 1 {
 		err = errAnswer
 	}
+	defer func() { span.End(err) }()
 	if err != nil {
 		return kv.Entry{}, explain(opGet, err)
 	}
+	span.SetInt(telemetry.AttrKVReturnedRows, 1)
+	span.SetInt(telemetry.AttrKVResponseSize, int64(len(r.Entries[0].Value)))
 	return r.Entries[0], nil
+}
+
+// start begins the span of an operation.
+func (n *Namespace) start(ctx context.Context, name, operation string, keys ...string) (context.Context, telemetry.Span) {
+	ctx, span := telemetry.Start(ctx, name)
+	if span.Sampled() {
+		span.SetString(telemetry.AttrDBSystem, "cloudflare-kv")
+		span.SetString(telemetry.AttrDBOperation, operation)
+		span.SetString(telemetry.AttrBindingName, n.options.Binding)
+		span.SetString(telemetry.AttrBindingType, "KV")
+		if len(keys) > 0 {
+			span.SetString(telemetry.AttrKVKeys, shorten(strings.Join(keys, ", ")))
+			span.SetInt(telemetry.AttrKVKeysCount, int64(len(keys)))
+		}
+	}
+	return ctx, span
+}
+
+// shorten cuts a list of keys as workerd does.
+func shorten(keys string) string {
+	if len(keys) > 512 {
+		return keys[:509] + "..."
+	}
+	return keys
 }
 
 var errAnswer = errors.New("a shard gave another number of entries than was asked for")
@@ -152,14 +198,10 @@ func (n *Namespace) GetBulk(ctx context.Context, keys []string, o ReadOptions) (
 		at := kv.Shard(key)
 		shards[at] = append(shards[at], i)
 	}
-	entries := make([]kv.Entry, len(keys))
-	g, ctx := errgroup.WithContext(ctx)
-	for shard, indexes := range shards {
-		if len(indexes) > 0 {
-			g.Go(func() error { return n.getFrom(ctx, shard, indexes, keys, entries) })
-		}
-	}
-	if err := g.Wait(); err != nil {
+	ctx, span := n.start(ctx, o.span(), "get", keys...)
+	entries, err := n.getAll(ctx, keys, &shards)
+	span.End(err)
+	if err != nil {
 		return nil, explain(opBulk, err)
 	}
 	total := 0
@@ -170,6 +212,18 @@ func (n *Namespace) GetBulk(ctx context.Context, keys []string, o ReadOptions) (
 		return nil, check(opBulk, kv.TooMuch())
 	}
 	return entries, nil
+}
+
+// getAll reads keys, whose indexes are given by shard.
+func (n *Namespace) getAll(ctx context.Context, keys []string, shards *[kv.Shards][]int) ([]kv.Entry, error) {
+	entries := make([]kv.Entry, len(keys))
+	g, ctx := errgroup.WithContext(ctx)
+	for shard, indexes := range shards {
+		if len(indexes) > 0 {
+			g.Go(func() error { return n.getFrom(ctx, shard, indexes, keys, entries) })
+		}
+	}
+	return entries, g.Wait()
 }
 
 // getFrom reads those keys that are in one shard.
@@ -214,7 +268,11 @@ func (n *Namespace) Put(ctx context.Context, key string, value []byte, o WriteOp
 		return err
 	}
 	q := kv.Put{Key: key, Value: value, Metadata: o.Metadata, Expiration: o.Expiration, TTL: o.TTL}
-	if _, err := call[kv.Done](ctx, n, kv.Shard(key), kv.MethodPut, q); err != nil {
+	ctx, span := n.start(ctx, telemetry.SpanKVPut, "put", key)
+	span.SetInt(telemetry.AttrKVPayloadSize, int64(len(value)))
+	_, err := call[kv.Done](ctx, n, kv.Shard(key), kv.MethodPut, q)
+	span.End(err)
+	if err != nil {
 		return explain(opPut, err)
 	}
 	return nil
@@ -225,7 +283,10 @@ func (n *Namespace) Delete(ctx context.Context, key string) error {
 	if err := n.checkKey(opDelete, key); err != nil {
 		return err
 	}
-	if _, err := call[kv.Done](ctx, n, kv.Shard(key), kv.MethodDelete, kv.Delete{Key: key}); err != nil {
+	ctx, span := n.start(ctx, telemetry.SpanKVDelete, "delete", key)
+	_, err := call[kv.Done](ctx, n, kv.Shard(key), kv.MethodDelete, kv.Delete{Key: key})
+	span.End(err)
+	if err != nil {
 		return explain(opDelete, err)
 	}
 	return nil
