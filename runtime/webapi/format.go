@@ -89,7 +89,8 @@ func (r *Realm) directive(letter byte, v goja.Value) string {
 		}
 		return text.String()
 	case 'o':
-		in := inspector{realm: r, maxDepth: 4, hidden: true}
+		in := r.newInspector()
+		in.Depth, in.Hidden = 4, true
 		return in.format(v, 0)
 	case 'O':
 		return r.Inspect(v)
@@ -105,10 +106,11 @@ func (r *Realm) stringDirective(v goja.Value) string {
 		if r.kindOf(v) == kindFunction {
 			return r.call(r.intrinsic.functionText, v).String()
 		}
-		in := inspector{realm: r, maxDepth: 0}
+		in := r.newInspector()
+		in.Depth = 0
 		return in.format(v, 0)
 	}
-	in := inspector{realm: r}
+	in := r.newInspector()
 	return in.primitive(v)
 }
 

@@ -26,17 +26,15 @@ const (
 // Inspect words a value as a programmer would write it, in the layout of Node's util.inspect. It throws nothing: what getters
 // and proxies throw is worded too.
 func (r *Realm) Inspect(v goja.Value) string {
-	in := inspector{realm: r, maxDepth: inspectDepth}
+	in := r.newInspector()
 	return in.format(v, 0)
 }
 
 // inspector words one value.
 type inspector struct {
-	realm    *Realm
-	maxDepth int
-	// hidden shows properties that are not enumerable, of arrays and functions.
-	hidden bool
-	seen   []*goja.Object
+	realm *Realm
+	InspectOptions
+	seen []*goja.Object
 	// circular numbers the objects that occur within themselves.
 	circular map[*goja.Object]int
 	indent   int
@@ -91,14 +89,14 @@ func symbolText(s *goja.Symbol) string { return "Symbol(" + s.String() + ")" }
 func (in *inspector) quotedLines(s goja.String) string {
 	text := s.String()
 	trailer := ""
-	if len(text) > inspectString {
-		rest := utf8.RuneCountInString(text[inspectString:])
-		text, trailer = strings.ToValidUTF8(text[:inspectString], ""), fmt.Sprintf("... %d more characters", rest)
+	if len(text) > in.MaxString {
+		rest := utf8.RuneCountInString(text[in.MaxString:])
+		text, trailer = strings.ToValidUTF8(text[:in.MaxString], ""), fmt.Sprintf("... %d more characters", rest)
 		if rest == 1 {
 			trailer = "... 1 more character"
 		}
 	}
-	if len(text) > 16 && len(text) > inspectWidth-in.indent-4 && strings.Contains(text, "\n") {
+	if len(text) > 16 && len(text) > in.Width-in.indent-4 && strings.Contains(text, "\n") {
 		lines := strings.SplitAfter(text, "\n")
 		if lines[len(lines)-1] == "" {
 			lines = lines[:len(lines)-1]
@@ -188,6 +186,9 @@ func (in *inspector) object(o *goja.Object, depth int) string {
 		}
 		return fmt.Sprintf("[Circular *%d]", in.circular[o])
 	}
+	if text, ok := in.customText(o, depth); ok {
+		return text
+	}
 	return in.raw(o, depth)
 }
 
@@ -207,7 +208,7 @@ func (in *inspector) raw(o *goja.Object, depth int) string {
 	if done {
 		return s.base
 	}
-	if depth > in.maxDepth {
+	if depth > in.Depth {
 		return "[" + strings.TrimSuffix(in.prefix(o, in.fallback(o), ""), " ") + "]"
 	}
 	depth++
@@ -235,14 +236,14 @@ func (in *inspector) raw(o *goja.Object, depth int) string {
 // reduce lays the parts out, on one line if they fit.
 func (in *inspector) reduce(s shape, out []string, depth int, o *goja.Object) string {
 	entries := len(out)
-	if s.array && entries > 6 {
+	if s.array && entries > 6 && in.Compact >= 1 {
 		out = in.group(out, o)
 	}
 	head := s.open
 	if s.base != "" {
 		head = s.base + " " + s.open
 	}
-	if in.current-depth < inspectCompact && entries == len(out) {
+	if in.current-depth < in.Compact && entries == len(out) {
 		start := len(out) + in.indent + len(s.open) + len(s.base) + 10
 		if in.fits(out, start, s.base) {
 			joined := strings.Join(out, ", ")
@@ -257,11 +258,11 @@ func (in *inspector) reduce(s shape, out []string, depth int, o *goja.Object) st
 
 func (in *inspector) fits(out []string, start int, base string) bool {
 	total := len(out) + start
-	if total+len(out) > inspectWidth {
+	if total+len(out) > in.Width {
 		return false
 	}
 	for _, s := range out {
-		if total += utf8.RuneCountInString(s); total > inspectWidth {
+		if total += utf8.RuneCountInString(s); total > in.Width {
 			return false
 		}
 	}
@@ -272,7 +273,7 @@ func (in *inspector) fits(out []string, start int, base string) bool {
 func (in *inspector) group(out []string, o *goja.Object) []string {
 	const separator = 2
 	count := len(out)
-	more := count > inspectEntries
+	more := count > in.MaxEntries
 	if more {
 		count--
 	}
@@ -284,13 +285,13 @@ func (in *inspector) group(out []string, o *goja.Object) []string {
 		longest = max(longest, widths[n])
 	}
 	actual := longest + separator
-	if actual*3+in.indent >= inspectWidth || !(float64(total)/float64(actual) > 5 || longest <= 6) {
+	if actual*3+in.indent >= in.Width || !(float64(total)/float64(actual) > 5 || longest <= 6) {
 		return out
 	}
 	bias := math.Sqrt(float64(actual) - float64(total)/float64(len(out)))
 	biased := math.Max(float64(actual)-3-bias, 1)
 	columns := min(int(math.Round(math.Sqrt(2.5*biased*float64(count))/biased)),
-		(inspectWidth-in.indent)/actual, inspectCompact*4, 15)
+		(in.Width-in.indent)/actual, in.Compact*4, 15)
 	if columns <= 1 {
 		return out
 	}

@@ -37,7 +37,7 @@ func (in *inspector) keys(o *goja.Object, indexed bool) []property {
 		}
 		out = append(out, property{name: name})
 	}
-	if in.hidden && in.realm.kindOf(o) == kindFunction {
+	if in.Hidden && in.realm.kindOf(o) == kindFunction {
 		for _, name := range []string{"length", "name"} {
 			out = append(out, property{name: name, hidden: true})
 		}
@@ -46,6 +46,9 @@ func (in *inspector) keys(o *goja.Object, indexed bool) []property {
 		if d := in.realm.describe(o, s); d != nil && d.Get("enumerable").ToBoolean() {
 			out = append(out, property{symbol: s})
 		}
+	}
+	if in.Sorted {
+		slices.SortStableFunc(out, func(a, b property) int { return strings.Compare(a.name, b.name) })
 	}
 	return out
 }

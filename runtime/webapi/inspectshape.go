@@ -156,7 +156,7 @@ func (in *inspector) arrayShape(o *goja.Object, s shape) shape {
 	if name, ok := in.constructorName(o); !ok || name != "Array" || in.inheritedTag(o) != "" {
 		s.open = in.prefix(o, "Array", fmt.Sprintf("(%d)", length)) + "["
 	}
-	if length == 0 && len(s.keys) == 0 && !in.hidden {
+	if length == 0 && len(s.keys) == 0 && !in.Hidden {
 		s.base = s.open + "]"
 		return s
 	}
@@ -167,7 +167,7 @@ func (in *inspector) arrayShape(o *goja.Object, s shape) shape {
 func (in *inspector) arrayEntries(o *goja.Object, length int64, depth int) []string {
 	var out []string
 	at := int64(0)
-	for at < length && len(out) < inspectEntries {
+	for at < length && len(out) < in.MaxEntries {
 		v := o.Get(strconv.FormatInt(at, 10))
 		if v != nil {
 			out = append(out, in.nested(v, depth))
@@ -185,7 +185,7 @@ func (in *inspector) arrayEntries(o *goja.Object, length int64, depth int) []str
 	if at < length {
 		out = append(out, moreText(length-at))
 	}
-	if in.hidden {
+	if in.Hidden {
 		out = append(out, fmt.Sprintf("[length]: %d", length))
 	}
 	return out
@@ -222,8 +222,8 @@ func (in *inspector) collectionShape(o *goja.Object, kind kind, s shape) shape {
 	s.entries = func(depth int) []string {
 		var out []string
 		in.realm.rt.ForOf(in.realm.call(list, o), func(v goja.Value) bool {
-			if len(out) >= inspectEntries {
-				out = append(out, moreText(size-inspectEntries))
+			if len(out) >= in.MaxEntries {
+				out = append(out, moreText(size-int64(in.MaxEntries)))
 				return false
 			}
 			out = append(out, in.collectionEntry(v, kind, depth))
@@ -260,12 +260,12 @@ func (in *inspector) viewShape(o *goja.Object, s shape) shape {
 		return s
 	}
 	s.entries = func(depth int) []string {
-		out := make([]string, 0, min(length, inspectEntries)+1)
-		for n := range min(length, inspectEntries) {
+		out := make([]string, 0, min(length, int64(in.MaxEntries))+1)
+		for n := range min(length, int64(in.MaxEntries)) {
 			out = append(out, in.nested(o.Get(strconv.FormatInt(n, 10)), depth))
 		}
-		if length > inspectEntries {
-			out = append(out, moreText(length-inspectEntries))
+		if length > int64(in.MaxEntries) {
+			out = append(out, moreText(length-int64(in.MaxEntries)))
 		}
 		return out
 	}

@@ -29,6 +29,7 @@ type Realm struct {
 	brand *goja.Symbol
 
 	headers      *class[*Headers]
+	cryptoKey    *class[*cryptoKey]
 	request      *class[*Request]
 	response     *class[*Response]
 	url          *class[*URL]
@@ -46,6 +47,8 @@ type Realm struct {
 	env       *goja.Object
 	crypto    *goja.Object
 	handlers  map[string]*handler
+	// inspectSymbol is the name of the methods by which objects say how they are inspected.
+	inspectSymbol *goja.Symbol
 	// target takes the listeners of the global object; nil before there is one.
 	target *goja.Object
 }
@@ -121,6 +124,9 @@ func (r *Realm) takeIntrinsics() error {
 	in.setValues, in.setAdd = method("Set", "prototype", "values"), method("Set", "prototype", "add")
 	in.describe = method("Object", "getOwnPropertyDescriptor")
 	in.toISOString = method("Date", "prototype", "toISOString")
+	if f := method("Symbol", "for"); f != nil {
+		r.inspectSymbol, _ = r.call(f, goja.Undefined(), r.rt.ToValue("nodejs.util.inspect.custom")).(*goja.Symbol)
+	}
 	in.unbox = map[string]goja.Callable{}
 	for _, name := range []string{"Number", "String", "Boolean", "BigInt"} {
 		in.unbox[name] = method(name, "prototype", "valueOf")
