@@ -264,3 +264,59 @@ func TestLateAnswer(t *testing.T) {
 		}
 	})
 }
+
+// A stream that is resumed takes the place of none but itself: the session's own goes on.
+func TestResumedStreamSupersedesItself(t *testing.T) {
+	in(t, Options{}, func(t *testing.T, w *world) {
+		release := make(chan struct{})
+		w.sandbox.set("slow", func(p *program) error {
+			<-release
+			return p.done(`"late"`, true)
+		})
+		u := w.user("a", "o")
+		s := u.connect(t, nil)
+		open := func(method, body string, header http.Header) *http.Response {
+			t.Helper()
+			r := request(t.Context(), method, s.ID(), body)
+			r.Header.Set(props.HeaderProtocolVersion, "2025-11-25")
+			for k, v := range header {
+				r.Header[http.CanonicalHeaderKey(k)] = v
+			}
+			resp, err := u.RoundTrip(r)
+			if err != nil || resp.StatusCode != http.StatusOK {
+				t.Fatalf("%s: %v, %v", method, resp, err)
+			}
+			return resp
+		}
+		own := open(http.MethodGet, "", nil)
+		call := open(http.MethodPost,
+			`{"jsonrpc":"2.0","id":5,"method":"tools/call","params":{"name":"execute","arguments":{"code":"slow"}}}`, nil)
+		buf := make([]byte, 1000)
+		n, _ := call.Body.Read(buf)
+		id := eventID.FindSubmatch(buf[:n])
+		if id == nil {
+			t.Fatalf("no event id in %q", buf[:n])
+		}
+		back := http.Header{headerLastEventID: {string(id[1])}}
+		first := open(http.MethodGet, "", back) // takes the call's place
+		rest(t, call)
+		second := open(http.MethodGet, "", back)
+		rest(t, first)
+		close(release)
+		if body := rest(t, second); !strings.Contains(body, "late") {
+			t.Errorf("the resumed stream: %q", body)
+		}
+		ended := make(chan string, 1)
+		go func() { ended <- rest(t, own) }()
+		synctest.Wait()
+		select {
+		case body := <-ended:
+			t.Errorf("the session's own stream has ended: %q", body)
+		default:
+		}
+		u.send(t, http.MethodDelete, s.ID(), "", nil)
+		if body := <-ended; strings.Contains(body, "late") {
+			t.Errorf("a call's answer is on the session's own stream: %q", body)
+		}
+	})
+}
