@@ -20,6 +20,8 @@ const (
 	maxSuggestions     = 3
 	// minSimilarity is how alike, from 0 to 1, a path must be to be suggested.
 	minSimilarity = 0.5
+	// maxFaultChars bounds what is said of wrong arguments, in characters.
+	maxFaultChars = 2000
 )
 
 // tool is one tool that programs can call.
@@ -56,7 +58,8 @@ func (t *tool) check(arguments []byte) error {
 }
 
 func invalidArguments(path, what string) error {
-	return &toolError{Code: codeInvalidArguments, Message: fmt.Sprintf("arguments of %s: %s", path, what)}
+	// What is wrong may quote the arguments, and the schema with them.
+	return &toolError{Code: codeInvalidArguments, Message: fmt.Sprintf("arguments of %s: %.*s", path, maxFaultChars, what)}
 }
 
 // argumentsOrEmpty returns the arguments, or an empty object where the program gave none.

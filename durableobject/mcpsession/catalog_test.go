@@ -2,6 +2,7 @@ package mcpsession
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -68,6 +69,16 @@ func TestCatalogArguments(t *testing.T) {
 				t.Errorf("check = %v, want ok %v", err, tc.ok)
 			}
 		})
+	}
+}
+
+// What is said of wrong arguments does not grow with them.
+func TestWrongArgumentsAreCut(t *testing.T) {
+	t.Parallel()
+	create := newCatalog().byPath["executor.coreTools.policies.create"]
+	err := create.check([]byte(`{"owner":"` + strings.Repeat("é", 100_000) + `","pattern":"*","action":"block"}`))
+	if err == nil || len(err.Error()) > 2*maxFaultChars+200 {
+		t.Errorf("%d bytes are said", len(fmt.Sprint(err)))
 	}
 }
 
