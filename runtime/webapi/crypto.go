@@ -11,7 +11,7 @@ import (
 // maxRandomBytes is the most that crypto.getRandomValues gives at once, as on the web.
 const maxRandomBytes = 65536
 
-// installCrypto defines crypto with its random parts. crypto.subtle is another file's: it adds itself to this object.
+// installCrypto defines crypto.
 func (r *Realm) installCrypto() error {
 	c := r.rt.NewObject()
 	_ = c.DefineDataPropertySymbol(goja.SymToStringTag, r.rt.ToValue("Crypto"),
@@ -25,6 +25,9 @@ func (r *Realm) installCrypto() error {
 		}
 	}
 	r.crypto = c
+	if err := r.installSubtle(); err != nil {
+		return err
+	}
 	return r.isolate.DefineGlobal("crypto", c)
 }
 

@@ -29,7 +29,7 @@ func TestListenersOfTheGlobalObject(t *testing.T) {
 	if _, body, err := get(t, i, "/there"); err != nil || body != "hello /there" {
 		t.Error(body, err)
 	}
-	noRetry, err := Scheduled(t.Context(), i, Schedule{Time: time.UnixMilli(5), Cron: "* * * * *"}, Call{})
+	noRetry, err := Schedule{Time: time.UnixMilli(5), Cron: "* * * * *"}.Deliver(t.Context(), i, Call{})
 	if err != nil || !noRetry {
 		t.Error(noRetry, err)
 	}
@@ -48,11 +48,11 @@ func TestScheduled(t *testing.T) {
 			await scheduler.wait(1000);
 		} }`, isolate.Options{OnLog: l.add}, Options{})
 		began := time.Now()
-		noRetry, err := Scheduled(t.Context(), i, Schedule{Time: time.UnixMilli(7), Cron: "x"}, Call{})
+		noRetry, err := Schedule{Time: time.UnixMilli(7), Cron: "x"}.Deliver(t.Context(), i, Call{})
 		if err != nil || noRetry || time.Since(began) != 5*time.Second || l.text() != "after 7 undefined" {
 			t.Error(noRetry, err, time.Since(began), l.text())
 		}
-		if _, err := Scheduled(t.Context(), i, Schedule{Cron: "bad"}, Call{}); err == nil || err.Error() != "Error: no" {
+		if err := Scheduled(t.Context(), i, time.Now(), "bad"); err == nil || err.Error() != "Error: no" {
 			t.Error(err)
 		}
 		if _, _, err := get(t, i, "/"); err == nil || !strings.Contains(err.Error(), "Handler does not export a fetch() function.") {
@@ -60,7 +60,7 @@ func TestScheduled(t *testing.T) {
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
 		defer cancel()
-		if _, err := Scheduled(ctx, i, Schedule{Cron: "x"}, Call{}); err == nil {
+		if _, err := (Schedule{Cron: "x"}).Deliver(ctx, i, Call{}); err == nil {
 			t.Error("a context that ended was not heeded")
 		}
 		i.Close()

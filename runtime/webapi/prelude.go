@@ -92,6 +92,9 @@ func (r *Realm) hostFunctions() map[string]func(goja.FunctionCall) goja.Value {
 	return map[string]func(goja.FunctionCall) goja.Value{
 		"readSource":   r.readSource,
 		"cancelSource": r.cancelSource,
+		"newDigest":    r.newDigest,
+		"updateDigest": r.updateDigest,
+		"finishDigest": r.finishDigest,
 		"setTimer": func(call goja.FunctionCall) goja.Value {
 			return r.setTimer("setTimeout", call)
 		},

@@ -1,7 +1,7 @@
 // Streams. The state of a stream, a reader, a writer and a controller is an object of its own, which only this file can
 // reach; the classes are views of these.
 (function (host, use) {
-  const { readSource, cancelSource, newDecoder } = host;
+  const { readSource, cancelSource, newDecoder, newDigest, updateDigest, finishDigest } = host;
   const then = Promise.prototype.then;
   const { apply } = Reflect;
   const react = (p, f, g) => apply(then, p, [f, g]);
@@ -1071,6 +1071,30 @@
   }
   finish(TextDecoderStream, ["encoding", "fatal", "ignoreBOM"]);
 
+  class DigestStream extends WritableStream {
+    #digest; #count;
+    constructor(algorithm) {
+      const digest = newDigest(algorithm);
+      const result = deferred();
+      const count = { bytes: 0 };
+      handled(result.promise);
+      super({
+        write(chunk) {
+          const b = toBytes(chunk, "DigestStream is a byte stream but received an object of non-ArrayBuffer/ArrayBufferView/string type on its writable side.");
+          count.bytes += b.byteLength;
+          updateDigest(digest, b);
+        },
+        close() { result.resolve(finishDigest(digest)); },
+        abort(e) { result.reject(e); },
+      });
+      this.#digest = result.promise;
+      this.#count = count;
+    }
+    get digest() { return this.#digest; }
+    get bytesWritten() { return BigInt(this.#count.bytes); }
+  }
+  finish(DigestStream, ["digest", "bytesWritten"]);
+
   const strategy = (name, size) => {
     const C = { [name]: class {
       #highWaterMark;
@@ -1144,6 +1168,7 @@
     ReadableStreamDefaultController, ReadableByteStreamController, WritableStream, WritableStreamDefaultWriter,
     WritableStreamDefaultController, TransformStream, TransformStreamDefaultController, ByteLengthQueuingStrategy,
     CountQueuingStrategy, IdentityTransformStream, FixedLengthStream, TextEncoderStream, TextDecoderStream,
+    DigestStream,
     describe: (v) => {
       if (R.has(v)) {
         const { state, controller: c } = R(v);
