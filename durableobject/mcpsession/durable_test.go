@@ -19,6 +19,7 @@ import (
 
 	"github.com/tandem-do/tandem/durableobject"
 	"github.com/tandem-do/tandem/durableobject/storage"
+	"github.com/tandem-do/tandem/proto/objectid"
 	"github.com/tandem-do/tandem/proto/props"
 	sandboxpb "github.com/tandem-do/tandem/proto/sandbox/v1"
 )
@@ -654,7 +655,8 @@ func TestTooMuchToKeep(t *testing.T) {
 func TestHistoryIsForgotten(t *testing.T) {
 	approvals(t, Options{}, func(t *testing.T, w *world, u *user) {
 		s := u.connect(t, nil)
-		w.sandbox.set("work", callAll([2]string{createPolicy, creating("a")}, [2]string{listPolicies, ""}))
+		u.policy(t, props.OwnerOrganization, createPolicy, props.ActionRequireApproval)
+		w.sandbox.set("work", callAll([2]string{"search", ""}, [2]string{createPolicy, creating("a")}))
 		for _, how := range []string{"settled", "expired"} {
 			text, _ := execute(t, s, "work")
 			id := pausedID(t, text)
@@ -670,18 +672,38 @@ func TestHistoryIsForgotten(t *testing.T) {
 			if n := keys(t, w, id); n != 1 {
 				t.Errorf("%d keys once it has %s", n, how)
 			}
+			if p := journalOf(t, w, id).Pause; len(p.Arguments) > 0 {
+				t.Errorf("%s: the arguments are kept: %s", how, p.Arguments)
+			}
 		}
 	})
 }
 
-// keys returns how many keys an execution has.
-func keys(t *testing.T, w *world, id string) int {
+// objectOf returns the id of an execution's object.
+func objectOf(t *testing.T, w *world, id string) objectid.ID {
 	t.Helper()
 	parsed, err := parseExecutionID(id)
 	if err != nil {
 		t.Fatal(err)
 	}
-	object := w.namespace(props.NamespaceExecution).IDs().FromName(parsed.Base())
+	return w.namespace(props.NamespaceExecution).IDs().FromName(parsed.Base())
+}
+
+// journalOf returns the journal of an execution, as it is stored.
+func journalOf(t *testing.T, w *world, id string) journal {
+	t.Helper()
+	s := w.store.Object(props.NamespaceExecution, objectOf(t, w, id), storage.Hooks{})
+	j, ok, err := durableobject.Get[journal](t.Context(), s, journalKey)
+	if err != nil || !ok {
+		t.Fatalf("no journal is stored: %v", err)
+	}
+	return j
+}
+
+// keys returns how many keys an execution has.
+func keys(t *testing.T, w *world, id string) int {
+	t.Helper()
+	object := objectOf(t, w, id)
 	all, err := w.store.Summaries(t.Context(), props.NamespaceExecution, nil, 100, 100)
 	if err != nil {
 		t.Fatal(err)

@@ -327,9 +327,11 @@ func (e *Execution) settle(ctx context.Context, r *run, o *outcome) error {
 	return e.end(ctx, phaseSettled, o)
 }
 
-// end journals that the execution settled or expired, and forgets its program.
+// end journals that the execution settled or expired, and forgets its program and what its last pause was about.
 func (e *Execution) end(ctx context.Context, phase string, o *outcome) error {
-	j := *e.journal
+	j, last := *e.journal, *e.journal.Pause
+	last.Arguments = nil
+	j.Pause = &last
 	j.Phase, j.Outcome, j.EndedAt = phase, o, e.state.Clock().Now().UTC().Truncate(time.Millisecond)
 	after := retention
 	if o != nil {
