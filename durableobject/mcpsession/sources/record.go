@@ -33,6 +33,8 @@ type record struct {
 	Snapshot uint64 `json:"snapshot"`
 	// Digest tells whether tools have changed.
 	Digest []byte `json:"digest,omitempty"`
+	// DocumentURL is where an OpenAPI source's document was found: addresses in it are relative to that.
+	DocumentURL string `json:"documentUrl,omitempty"`
 	// Server is the origin that an OpenAPI source's secret goes to.
 	Server string `json:"server,omitempty"`
 }

@@ -129,9 +129,10 @@ func (s *Sources) accept(ctx context.Context, next *record, in inspected) (props
 		if err != nil {
 			return props.Source{}, err
 		}
-		if changed {
+		if changed || next.DocumentURL != in.DocumentURL {
 			next.Revision++
 		}
+		next.DocumentURL = in.DocumentURL
 	}
 	if err := s.putTools(ctx, next, in.snapshot); err != nil {
 		return props.Source{}, err
@@ -170,7 +171,9 @@ func (s *Sources) spec(ctx context.Context, r *record) (upstream.Spec, error) {
 	if err != nil {
 		return upstream.Spec{}, err
 	}
-	spec := upstream.Spec{Kind: r.Source.Kind, URL: r.Source.URL, BaseURL: r.Source.BaseURL, Auth: auth}
+	spec := upstream.Spec{
+		Kind: r.Source.Kind, URL: r.Source.URL, BaseURL: r.Source.BaseURL, DocumentURL: r.DocumentURL, Auth: auth,
+	}
 	if spec.Kind == props.SourceOpenAPI {
 		spec.Document, _, err = durableobject.Get[[]byte](ctx, s.state.Storage(), documentPrefix+r.Source.ID)
 	}

@@ -14,8 +14,9 @@ type Spec struct {
 	URL string
 	// BaseURL, if set, is where an OpenAPI source's operations are.
 	BaseURL string
-	// Document is an OpenAPI source's.
-	Document []byte
+	// Document is an OpenAPI source's, DocumentURL where it came from: URL, or where that redirected to.
+	Document    []byte
+	DocumentURL string
 	// Auth says how it authenticates.
 	Auth props.SourceCredentials
 	// Save, if set, is told of OAuth credentials that replace those of Auth, as JSON.
@@ -32,8 +33,9 @@ func (s Spec) GoString() string { return s.String() }
 type Inspection struct {
 	// Tools are its tools, at most MaxTools.
 	Tools []Tool
-	// Document is an OpenAPI source's, as it is now.
-	Document []byte
+	// Document is an OpenAPI source's, as it is now, DocumentURL where it came from, without its query; empty if it was given.
+	Document    []byte
+	DocumentURL string
 	// Server is the origin that its operations go to; an OpenAPI source's.
 	Server string
 	// Note says what was left out, if something was.

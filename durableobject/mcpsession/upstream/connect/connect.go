@@ -1,6 +1,7 @@
 package connect
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -62,7 +63,7 @@ func (c *Connector) Connect(ctx context.Context, s upstream.Spec) (upstream.Sour
 	if s.Kind != props.SourceOpenAPI {
 		return c.mcp(ctx, s)
 	}
-	source, err := c.openAPI(s, s.URL)
+	source, err := c.openAPI(s, cmp.Or(s.DocumentURL, s.URL))
 	if err != nil {
 		return nil, err
 	}
@@ -99,7 +100,7 @@ func (c *Connector) inspectOpenAPI(ctx context.Context, s upstream.Spec) (upstre
 		if err != nil {
 			return upstream.Inspection{}, err
 		}
-		s.Document, from = document.Content, document.URL
+		s.Document, from = document.Content, withoutQuery(document.URL)
 	}
 	source, err := c.openAPI(s, from)
 	if err != nil {
@@ -107,8 +108,14 @@ func (c *Connector) inspectOpenAPI(ctx context.Context, s upstream.Spec) (upstre
 	}
 	tools, err := source.Tools(ctx)
 	return upstream.Inspection{
-		Tools: tools, Document: s.Document, Server: origin(source.Server()), Note: note(source.Skipped()),
+		Tools: tools, Document: s.Document, DocumentURL: from, Server: origin(source.Server()), Note: note(source.Skipped()),
 	}, err
+}
+
+// withoutQuery returns an address without its query, which may be secret.
+func withoutQuery(address string) string {
+	address, _, _ = strings.Cut(address, "?")
+	return address
 }
 
 // origin returns the scheme and host of a server's address.

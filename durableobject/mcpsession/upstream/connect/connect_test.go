@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -134,6 +135,45 @@ func TestOpenAPI(t *testing.T) {
 	}
 	bad := upstream.Spec{Kind: props.SourceOpenAPI, Document: []byte("nonsense"), BaseURL: server.URL}
 	wantCode(t, upstream.CodeFailed, func() error { _, err := c.Connect(t.Context(), bad); return err })
+}
+
+// Calls and credentials go to the server that an inspection names, where the document's own address redirects too.
+func TestRedirectedDocument(t *testing.T) {
+	t.Parallel()
+	mux := http.NewServeMux()
+	mux.HandleFunc("/v2/openapi.json", func(w http.ResponseWriter, _ *http.Request) { w.Write([]byte(document)) })
+	mux.HandleFunc("/pets/", func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		w.Write([]byte(`{"key":"` + strings.ToUpper(r.Header.Get("X-Key")) + `"}`))
+	})
+	target := httptest.NewServer(mux)
+	defer target.Close()
+	var leaked atomic.Int32
+	origin := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("X-Key") != "" {
+			leaked.Add(1)
+		}
+		http.Redirect(w, r, target.URL+"/v2/openapi.json?signature=hush", http.StatusFound)
+	}))
+	defer origin.Close()
+	c := newConnector(t, true)
+	s := upstream.Spec{
+		Kind: props.SourceOpenAPI, URL: origin.URL + "/openapi.json",
+		Auth: props.SourceCredentials{Kind: props.SourceAuthHeader, Header: "X-Key", Secret: token},
+	}
+	found, err := c.Inspect(t.Context(), s)
+	if err != nil || found.Server != target.URL || found.DocumentURL != target.URL+"/v2/openapi.json" {
+		t.Fatalf("inspect = %+v, %v", found, err)
+	}
+	s.Document, s.DocumentURL = found.Document, found.DocumentURL
+	source, err := c.Connect(t.Context(), s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	result, err := source.Call(t.Context(), "getPet", json.RawMessage(`{"id":"7"}`))
+	if err != nil || !strings.Contains(string(result), strings.ToUpper(token)) || leaked.Load() != 0 {
+		t.Errorf("call = %s, %v; the address of the document got the secret %d times", result, err, leaked.Load())
+	}
 }
 
 // Without the flag neither kind reaches this machine, and the error names the flag.
