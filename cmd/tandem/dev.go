@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"os/signal"
 	"syscall"
 
@@ -8,6 +9,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/tandem-do/tandem/tools/dev"
+	"github.com/tandem-do/tandem/tools/project"
 )
 
 // defaultStateDir is where `tandem dev` keeps its state.
@@ -20,17 +22,18 @@ func newDev(sys system) *cobra.Command {
 		Color: sys.color, Stdout: sys.stdout, Stderr: sys.stderr,
 	}
 	var timeouts durations
+	var project project.Options
 	var show bool
 	cmd := &cobra.Command{
-		Use:   "dev",
+		Use:   "dev [DIR]",
 		Short: "Run a whole stack on this machine, for development",
-		Long: `Run the MCP application on this machine: router, object host, worker, sandbox, authorization
-server and trace store, each a process of its own, on loopback only. Ctrl-C drains, a second kills.
+		Long: `Run the Workers project in DIR on this machine, or without DIR the MCP application: router, object
+host, worker and trace store, each a process of its own, on loopback only. Ctrl-C drains, a second kills.
 
 ` + exitTable,
 		Example: `  tandem dev
   tandem dev --ephemeral --port 0 --dashboard-port 0 --auth-port 0 --ready-file ready.json`,
-		Args: noArguments,
+		Args: atMostOneProject,
 	}
 	fs := cmd.Flags()
 	fs.SortFlags = false
@@ -39,9 +42,11 @@ server and trace store, each a process of its own, on loopback only. Ctrl-C drai
 	addTestClockFlag(fs, &o.TestClock)
 	addAllowPrivateFlag(fs, &o.AllowPrivateSources)
 	addRatioFlag(fs, &o.TraceRatio)
+	fs.StringVarP(&project.Environment, "env", "e", "", "environment of DIR's wrangler file")
+	fromEnv(fs, "env", "CLOUDFLARE_ENV")
 	fs.Var(levelValue{&o.LogLevel}, "log-level", "debug, info, warn or error")
 	fs.BoolVar(&show, "print-config", false, "print the outcome of flags and environment, and exit")
-	cmd.RunE = func(*cobra.Command, []string) error {
+	cmd.RunE = func(_ *cobra.Command, args []string) error {
 		if err := applyEnv(fs, sys.lookup); err != nil {
 			return err
 		}
@@ -52,6 +57,10 @@ server and trace store, each a process of its own, on loopback only. Ctrl-C drai
 			return usagef("--state-dir and --ephemeral exclude each other")
 		}
 		o.SessionTimeout, o.PausedTimeout, o.ApprovalWindow = timeouts.session, timeouts.paused, timeouts.approval
+		if len(args) == 1 {
+			project.Path = args[0]
+			return runProject(sys, fs, project, o)
+		}
 		if err := o.Validate(); err != nil {
 			return usageError{err}
 		}
@@ -81,11 +90,16 @@ func addDevFlags(fs *pflag.FlagSet, o *dev.Options) {
 
 // runDev runs the stack under the signals.
 func runDev(o dev.Options) error {
+	return underSignals(&o, func(ctx context.Context) error { return dev.Run(ctx, o) })
+}
+
+// underSignals runs a stack until the first signal; a second one kills it.
+func underSignals(o *dev.Options, run func(context.Context) error) error {
 	// A reader of the output that goes away must not take the stack with it.
 	signal.Ignore(syscall.SIGPIPE)
 	kill := make(chan struct{})
 	o.Kill = kill
 	ctx, _, stop := signals(func() { close(kill) })
 	defer stop()
-	return dev.Run(ctx, o)
+	return run(ctx)
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/tandem-do/tandem/durableobject/host"
+	"github.com/tandem-do/tandem/durableobject/jsclass"
 	"github.com/tandem-do/tandem/durableobject/mcpsession"
 	"github.com/tandem-do/tandem/durableobject/mcpsession/sources"
 	"github.com/tandem-do/tandem/proto/props"
@@ -26,13 +27,22 @@ type hostFlags struct {
 	sources                               sourceFlags
 	limits                                props.UsageLimits
 	testClock                             bool
+	bundle                                bundleFlags
 }
 
 // newHost returns `tandem durableobject`.
 func newHost(sys system) *cobra.Command {
 	var f hostFlags
-	p := &process{sys: sys, traced: true, gogc: true, required: []string{"state-dir", "router", "sandbox"}}
+	p := &process{sys: sys, traced: true, gogc: true, needs: func() []string {
+		if f.bundle.file != "" {
+			return []string{"state-dir", "router"}
+		}
+		return []string{"state-dir", "router", "sandbox"}
+	}}
 	p.serve = func(ctx context.Context, log *slog.Logger) (err error) {
+		if f.bundle.file != "" {
+			return f.serveBundle(ctx, sys, p.flags.reflection, log)
+		}
 		open, err := f.sources.open(f.dir, sys.lookup, log)
 		if err != nil {
 			return err
@@ -44,7 +54,8 @@ func newHost(sys system) *cobra.Command {
 		Use:   "durableobject",
 		Short: "Run an object host: live Durable Objects, their storage and alarms",
 		Example: `  tandem durableobject --listen 127.0.0.1:8791 --state-dir /var/lib/tandem/objects \
-    --router 127.0.0.1:8790 --sandbox 127.0.0.1:8792`,
+    --router 127.0.0.1:8790 --sandbox 127.0.0.1:8792
+  tandem durableobject --bundle api.bundle --state-dir /var/lib/tandem/objects --router 127.0.0.1:8790`,
 	}
 	fs := cmd.Flags()
 	fs.StringVar(&f.listen, "listen", "127.0.0.1:8791", "host:port, unix:/path or fd:N")
@@ -52,6 +63,7 @@ func newHost(sys system) *cobra.Command {
 	fs.StringVar(&f.dir, "state-dir", "", "directory of the objects' storage")
 	fs.StringVar(&f.router, "router", "", "gRPC target of the router")
 	fs.StringVar(&f.sandbox, "sandbox", "", "gRPC target of the sandbox")
+	f.bundle.add(fs)
 	f.timeouts.add(cmd)
 	addLimitFlags(fs, &f.limits)
 	f.sources.add(fs)
@@ -87,6 +99,38 @@ func (f *hostFlags) serve(ctx context.Context, upstream sources.Options, reflect
 			SessionTimeout: f.timeouts.session, PausedTimeout: f.timeouts.paused,
 			ApprovalWindow: f.timeouts.approval, Sources: upstream, Limits: f.limits, Draining: ctx.Done(), Log: log,
 		}),
+		TestClock: f.testClock, Reflection: reflection, Log: log,
+	})
+}
+
+// serveBundle runs the host with the classes of a bundle.
+func (f *hostFlags) serveBundle(ctx context.Context, sys system, reflection bool, log *slog.Logger) error {
+	b, values, err := f.bundle.open()
+	if err != nil {
+		return err
+	}
+	script, err := jsclass.New(jsclass.Options{
+		Bundle: b, Secrets: values, Fetch: outbound(), OnLog: printLog(sys), Log: log,
+	})
+	if err != nil {
+		return err
+	}
+	defer script.Close()
+	l, err := sidecar.Listen(f.listen)
+	if err != nil {
+		return err
+	}
+	router, err := sidecar.Dial(f.router)
+	if err != nil {
+		return errors.Join(err, l.Close())
+	}
+	defer router.Close()
+	address := f.address
+	if address == "" {
+		address = target(l.Addr())
+	}
+	return host.Serve(ctx, host.Options{
+		Listener: l, Address: address, Dir: f.dir, Router: router, Worker: b.Manifest().Name, Classes: script.Classes(),
 		TestClock: f.testClock, Reflection: reflection, Log: log,
 	})
 }

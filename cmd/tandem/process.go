@@ -51,8 +51,9 @@ type process struct {
 	gogc bool
 	// traced processes export spans.
 	traced bool
-	// required names flags that must be set.
+	// required names flags that must be set; needs, if set, says which do once the others are known.
 	required []string
+	needs    func() []string
 	// orphaned is true when the supervisor has ended.
 	orphaned atomic.Bool
 	// serve runs it until ctx ends.
@@ -119,6 +120,9 @@ func (p *process) run(name string, fs *pflag.FlagSet) error {
 	}
 	if p.flags.printConfig {
 		return printConfig(p.sys.stdout, fs)
+	}
+	if p.needs != nil {
+		p.required = p.needs()
 	}
 	if err := require(fs, p.required...); err != nil {
 		return err

@@ -15,8 +15,17 @@ import (
 func newWorker(sys system) *cobra.Command {
 	var listen, router string
 	var o worker.Options
-	p := &process{sys: sys, traced: true, gogc: true, required: []string{"router", "issuer", "directory"}}
+	var b bundleFlags
+	p := &process{sys: sys, traced: true, gogc: true, needs: func() []string {
+		if b.file != "" {
+			return []string{"router"}
+		}
+		return []string{"router", "issuer", "directory"}
+	}}
 	p.serve = func(ctx context.Context, log *slog.Logger) error {
+		if b.file != "" {
+			return b.serveScript(ctx, sys, listen, router, log)
+		}
 		l, err := sidecar.Listen(listen)
 		if err != nil {
 			return err
@@ -34,14 +43,16 @@ func newWorker(sys system) *cobra.Command {
 	}
 	cmd := &cobra.Command{
 		Use:   "worker",
-		Short: "Run a worker: HTTP ingress, authentication, MCP endpoint and API",
+		Short: "Run a worker: a bundle's, or the MCP application's",
 		Example: `  tandem worker --listen 0.0.0.0:8787 --public-url https://mcp.example.com --router 127.0.0.1:8790 \
-    --issuer https://id.example.com --directory postgres://tandem@db/tandem`,
+    --issuer https://id.example.com --directory postgres://tandem@db/tandem
+  tandem worker --bundle api.bundle --listen 0.0.0.0:8787 --router 127.0.0.1:8790`,
 	}
 	fs := cmd.Flags()
 	fs.StringVar(&listen, "listen", "127.0.0.1:8787", "host:port, unix:/path or fd:N")
 	fs.StringVar(&o.PublicURL, "public-url", "", "origin that clients use (default: http:// and where it listens)")
 	fs.StringVar(&router, "router", "", "gRPC target of the router")
+	b.add(fs)
 	fs.StringVar(&o.Issuer, "issuer", "", "URL of the OpenID provider")
 	fs.StringVar(&o.Audience, "audience", "", "what tokens must be for (default: the MCP endpoint's URL)")
 	fs.StringVar(&o.WebClientID, "web-client-id", "", "client at the provider for browsers (default: a metadata document)")

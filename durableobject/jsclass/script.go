@@ -79,7 +79,7 @@ func New(o Options) (*Script, error) {
 	}
 	m := o.Bundle.Manifest()
 	p, err := isolate.Compile(isolate.Source{
-		Name: m.Main, Code: string(o.Bundle.Code()), SourceMap: o.Bundle.SourceMap(),
+		Name: "worker.js", Code: string(o.Bundle.Code()), SourceMap: o.Bundle.SourceMap(),
 	})
 	if err != nil {
 		return nil, fmt.Errorf("compile %s: %w", m.Name, err)

@@ -43,13 +43,13 @@ func grpcHealth(target string) func(context.Context) error {
 	}
 }
 
-// httpHealth returns a check that waits until GET /healthz at origin answers 200.
-func httpHealth(origin string) func(context.Context) error {
+// httpHealth returns a check that waits until GET of an address answers 200.
+func httpHealth(address string) func(context.Context) error {
 	return func(ctx context.Context) error {
 		transport := &http.Transport{DisableKeepAlives: true}
 		client := &http.Client{Transport: transport}
 		return probe(ctx, func(ctx context.Context) error {
-			r, err := http.NewRequestWithContext(ctx, http.MethodGet, origin+"/healthz", nil)
+			r, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 			if err != nil {
 				return err
 			}
@@ -59,7 +59,7 @@ func httpHealth(origin string) func(context.Context) error {
 			}
 			res.Body.Close()
 			if res.StatusCode != http.StatusOK {
-				return fmt.Errorf("GET /healthz answers %s", res.Status)
+				return fmt.Errorf("GET %s answers %s", r.URL.Path, res.Status)
 			}
 			return nil
 		})

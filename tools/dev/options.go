@@ -23,6 +23,9 @@ type Options struct {
 	StateDir string
 	// Ephemeral keeps the state in a temporary directory that is removed at the end.
 	Ephemeral bool
+	// Project is run instead of the MCP application. Updates brings what it has become; nil if it never changes.
+	Project *Project
+	Updates <-chan *Project
 	// Port is the worker's, DashboardPort the trace store's, AuthPort the authorization server's, OTLPPort
 	// the trace store's for OTLP over gRPC.
 	Port, DashboardPort, AuthPort, OTLPPort int

@@ -18,6 +18,9 @@ const (
 	nameWorker  = "worker"
 )
 
+// healthPath is where processes that serve HTTP answer probes.
+const healthPath = "/healthz"
+
 // longestSocket is the longest name of a socket in the runtime directory.
 const longestSocket = nameHost + ".sock"
 
@@ -53,8 +56,11 @@ type stack struct {
 	listeners *listeners
 }
 
-// processes returns the processes of the MCP application.
+// processes returns the processes of the stack: a project's, or those of the MCP application.
 func (s *stack) processes() []process {
+	if s.options.Project != nil {
+		return s.projectProcesses()
+	}
 	return []process{s.traces(), s.router(), s.sandbox(), s.auth(), s.host(), s.worker()}
 }
 
@@ -85,7 +91,7 @@ func (s *stack) traces() process {
 			"--link", "MCP endpoint=" + s.mcpURL(), "--link", "Sign-in=" + l.auth.url(),
 		},
 		files:  []*os.File{l.dashboard.file, l.otlp.file},
-		health: httpHealth(l.dashboard.url()),
+		health: httpHealth(l.dashboard.url() + healthPath),
 	}
 }
 
@@ -110,7 +116,7 @@ func (s *stack) auth() process {
 		},
 		env:    []string{s.directory()},
 		files:  []*os.File{l.file},
-		health: httpHealth(l.url()),
+		health: httpHealth(l.url() + healthPath),
 	}
 }
 
@@ -154,7 +160,7 @@ func (s *stack) worker() process {
 		},
 		env:    []string{s.directory()},
 		files:  []*os.File{l.file},
-		health: httpHealth(l.url()),
+		health: httpHealth(l.url() + healthPath),
 	}
 }
 

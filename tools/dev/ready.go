@@ -17,10 +17,12 @@ import (
 // Ready is what the ready file says, as JSON.
 type Ready struct {
 	// MCPURL is the MCP endpoint, APIURL the origin of /api.
-	MCPURL string `json:"mcp_url"`
-	APIURL string `json:"api_url"`
+	MCPURL string `json:"mcp_url,omitempty"`
+	APIURL string `json:"api_url,omitempty"`
+	// WorkerURL is the origin of a project's Worker; it is there instead of those above and of AuthURL.
+	WorkerURL string `json:"worker_url,omitempty"`
 	// AuthURL is the authorization server's origin, DashboardURL the trace store's.
-	AuthURL      string `json:"auth_url"`
+	AuthURL      string `json:"auth_url,omitempty"`
 	DashboardURL string `json:"dashboard_url"`
 	// OTLPEndpoint takes OTLP over gRPC.
 	OTLPEndpoint string `json:"otlp_endpoint"`
@@ -35,6 +37,12 @@ type Ready struct {
 // describe says where everything of the stack is.
 func (s *stack) describe(pids map[string]int) Ready {
 	l := s.listeners
+	if s.options.Project != nil {
+		return Ready{
+			WorkerURL: l.worker.url(), DashboardURL: l.dashboard.url(), OTLPEndpoint: l.otlp.url(), StateDir: s.state,
+			Pid: os.Getpid(), Pids: maps.Clone(pids),
+		}
+	}
 	return Ready{
 		MCPURL: s.mcpURL(), APIURL: l.worker.url(), AuthURL: l.auth.url(), DashboardURL: l.dashboard.url(),
 		OTLPEndpoint: l.otlp.url(), StateDir: s.state, Pid: os.Getpid(), Pids: maps.Clone(pids),
@@ -84,7 +92,7 @@ func printReady(out io.Writer, r Ready, took time.Duration) error {
 	var text strings.Builder
 	w := tabwriter.NewWriter(&text, 0, 0, 3, ' ', 0)
 	fmt.Fprintln(w)
-	for _, row := range [][2]string{
+	main, rows := r.MCPURL, [][2]string{
 		{"MCP endpoint", r.MCPURL},
 		{"API", r.APIURL + "/api/policies"},
 		{"Sign-in", r.AuthURL},
@@ -95,10 +103,16 @@ func printReady(out io.Writer, r Ready, took time.Duration) error {
 		{"Claude Code", "claude mcp add --transport http tandem " + r.MCPURL},
 		{"Cursor", `.cursor/mcp.json: {"mcpServers": {"tandem": {"url": "` + r.MCPURL + `"}}}`},
 		{"Inspector", "npx @modelcontextprotocol/inspector, then Streamable HTTP and " + r.MCPURL},
-	} {
+	}
+	if r.WorkerURL != "" {
+		main, rows = r.WorkerURL, [][2]string{
+			{"Worker", r.WorkerURL}, {"Dashboard", r.DashboardURL}, {"OTLP/gRPC", r.OTLPEndpoint}, {"State", r.StateDir},
+		}
+	}
+	for _, row := range rows {
 		fmt.Fprintf(w, "  %s\t%s\n", row[0], row[1])
 	}
-	fmt.Fprintf(w, "\nready in %.2f s: %s (Ctrl-C drains and stops)\n", took.Seconds(), r.MCPURL)
+	fmt.Fprintf(w, "\nready in %.2f s: %s (Ctrl-C drains and stops)\n", took.Seconds(), main)
 	if err := w.Flush(); err != nil {
 		return err
 	}

@@ -63,6 +63,11 @@ func Run(ctx context.Context, o Options) (err error) {
 		return err
 	}
 	defer closing(&err, st.clearRunning)
+	if o.Project != nil {
+		if err := st.writeProject(o.Project); err != nil {
+			return err
+		}
+	}
 	sup := newSupervisor(ctx, st, log)
 	sup.add(out, lifeline)
 	return sup.run(ctx)

@@ -102,6 +102,8 @@ func (s *supervisor) run(ctx context.Context) error {
 			if err := s.handle(e); err != nil {
 				return errors.Join(err, s.drain())
 			}
+		case p := <-s.options.Updates:
+			s.reload(p)
 		case <-slow.C:
 			s.progress()
 		case <-ctx.Done():

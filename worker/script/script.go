@@ -138,7 +138,7 @@ func New(ctx context.Context, o Options, caller sidecar.Caller) (*Script, error)
 	}
 	m := o.Bundle.Manifest()
 	program, err := isolate.Compile(isolate.Source{
-		Name: m.Main, Code: string(o.Bundle.Code()), SourceMap: o.Bundle.SourceMap(),
+		Name: "worker.js", Code: string(o.Bundle.Code()), SourceMap: o.Bundle.SourceMap(),
 	})
 	if err != nil {
 		return nil, fmt.Errorf("compile %s: %w", m.Name, err)

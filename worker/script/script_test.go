@@ -32,7 +32,7 @@ const module = `
 			case "/throw": throw new TypeError("boom");
 			case "/undefined": return;
 			case "/hang": return new Promise(() => {});
-			case "/kv": return new Response(await env.KV.get("x"));
+			case "/absent": return new Response(await env.DB.prepare("x"));
 			case "/later": ctx.waitUntil(new Promise((r) => setTimeout(() => { console.log("later"); r(); }, 1))); return new Response("now");
 			case "/call": {
 				const stub = env.ROOM.getByName("lobby");
@@ -95,7 +95,7 @@ func newBundle(t testing.TB, code string) *bundle.Bundle {
 		Name: "w", CompatibilityDate: "2026-04-01", Format: r.Format, Main: "index.ts", Exports: r.Exports,
 		Vars:           []bundle.Var{{Name: "NAME", Value: json.RawMessage(`"you"`)}, {Name: "LIMITS", Value: json.RawMessage(`{"most":3}`)}},
 		Secrets:        []string{"SECRET"},
-		KV:             []bundle.KV{{Binding: "KV", ID: "x"}},
+		Unavailable:    []bundle.Unavailable{{Binding: "DB", Key: "d1_databases", Reason: "there is no D1"}},
 		DurableObjects: []bundle.DurableObject{{Binding: "ROOM", Class: "Room", Script: "w"}},
 	}, r.Code, r.SourceMap)
 	if err != nil {
@@ -143,7 +143,7 @@ func TestScript(t *testing.T) {
 		{"/throw", 500, "TypeError: boom\n    at "},
 		{"/undefined", 500, "TypeError: Incorrect type for Promise: the Promise did not resolve to 'Response'."},
 		{"/hang", 500, "Error: The Workers runtime canceled this request because it detected that your Worker's code had hung"},
-		{"/kv", 500, "Error: env.KV cannot be used: KV is not supported yet"},
+		{"/absent", 500, "Error: env.DB cannot be used: there is no D1"},
 		{"/later", 200, "now"},
 		{"/call", 200, `["RangeError","no",true,null]`},
 		{"/stream", 200, "ab"},
