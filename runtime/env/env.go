@@ -9,10 +9,13 @@ import (
 
 	"github.com/dop251/goja"
 
+	protokv "github.com/tandem-do/tandem/proto/kv"
 	"github.com/tandem-do/tandem/proto/objectid"
 	"github.com/tandem-do/tandem/runtime/binding"
+	"github.com/tandem-do/tandem/runtime/binding/kv"
 	"github.com/tandem-do/tandem/runtime/bundle"
 	"github.com/tandem-do/tandem/runtime/isolate"
+	"github.com/tandem-do/tandem/runtime/kvapi"
 	"github.com/tandem-do/tandem/runtime/webapi"
 )
 
@@ -31,7 +34,7 @@ type Options struct {
 	// Secrets are the values of the secrets, by name. They stand before vars of the same names.
 	Secrets map[string]string
 	// Namespace gives the binding of a namespace by its unique key. What it sends has the context of the event that sends
-	// it. Required if the manifest binds one.
+	// it. Required if the manifest binds one, or a KV namespace.
 	Namespace func(uniqueKey string) *binding.Namespace
 }
 
@@ -53,6 +56,16 @@ func (o Options) Env() func(*webapi.Realm) (*goja.Object, error) {
 		}
 		for _, d := range o.Manifest.DurableObjects {
 			if err := env.Set(d.Binding, c.Namespace(o.Namespace(d.UniqueKey()))); err != nil {
+				return nil, err
+			}
+		}
+		for _, k := range o.Manifest.KV {
+			n := kv.New(kv.Options{Shards: o.Namespace(protokv.UniqueKey), ID: k.ID, Binding: k.Binding})
+			object, err := kvapi.New(r, n)
+			if err != nil {
+				return nil, err
+			}
+			if err := env.Set(k.Binding, object); err != nil {
 				return nil, err
 			}
 		}
@@ -89,9 +102,6 @@ func (o Options) setRefusals(r *webapi.Realm, env *goja.Object) error {
 	}
 	for _, s := range o.Manifest.Services {
 		reasons[s.Binding] = "service bindings are not supported yet"
-	}
-	for _, k := range o.Manifest.KV {
-		reasons[k.Binding] = "KV is not supported yet"
 	}
 	for name, reason := range reasons {
 		getter := r.Isolate().Function("get "+name, 0, func(goja.FunctionCall) goja.Value {
