@@ -2,6 +2,7 @@ package sidecar
 
 import (
 	"fmt"
+	"unicode/utf8"
 
 	dopb "github.com/tandem-do/tandem/proto/durableobject/v1"
 	"github.com/tandem-do/tandem/proto/objectid"
@@ -36,6 +37,8 @@ func validateCall(c *dopb.Call) error {
 			len(c.GetObjectId()), objectid.Size))
 	case c.GetEpoch() == 0:
 		return invalid("invalid call: epoch is zero")
+	case !utf8.ValidString(c.GetObjectName()):
+		return invalid("invalid call: object_name is not UTF-8")
 	}
 	err := firstTooLong(
 		field{"namespace", len(c.GetNamespace()), MaxNamespaceBytes},

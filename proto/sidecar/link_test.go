@@ -70,7 +70,7 @@ func TestFetchInline(t *testing.T) {
 	}}
 	bubble(t, handler(h), func(t *testing.T, n *network) {
 		r, _ := http.NewRequestWithContext(t.Context(), http.MethodPut, "https://do/path?q=1", strings.NewReader("abc"))
-		r.Header["X-In"] = []string{"a", "b"}
+		r.Header["X-In"] = []string{"a", "caf\xe9"} // bytes of header fields need not be UTF-8
 		resp, err := n.link.Fetch(t.Context(), target("x"), r)
 		if err != nil {
 			t.Fatal(err)
@@ -79,7 +79,7 @@ func TestFetchInline(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if want := "PUT https://do/path?q=1 [a b] 3 abc"; string(body) != want || resp.ContentLength != int64(len(want)) {
+		if want := "PUT https://do/path?q=1 [a caf\xe9] 3 abc"; string(body) != want || resp.ContentLength != int64(len(want)) {
 			t.Errorf("got %q (length %d), want %q", body, resp.ContentLength, want)
 		}
 		if diff := cmp.Diff(http.Header{"X-Two": {"1", "2"}}, resp.Header); diff != "" || resp.StatusCode != http.StatusTeapot {
@@ -419,6 +419,7 @@ func TestLimits(t *testing.T) {
 		{"no namespace", func(t *sidecar.Target, _ *http.Request) { t.Namespace = "" }, "namespace is empty"},
 		{"props", func(t *sidecar.Target, _ *http.Request) { t.Props = long }, "props has 16385 bytes, at most 16384"},
 		{"name", func(t *sidecar.Target, _ *http.Request) { t.Name = string(long) }, "object_name has"},
+		{"name that is no text", func(t *sidecar.Target, _ *http.Request) { t.Name = "\xff" }, "object_name is not UTF-8"},
 		{"method", func(_ *sidecar.Target, r *http.Request) { r.Method = string(long) }, "fetch.method has"},
 		{"header", func(_ *sidecar.Target, r *http.Request) {
 			r.Header.Set("X", strings.Repeat("x", sidecar.MaxHeaderBytes))
