@@ -87,7 +87,7 @@ func (e *Event) Wait(ctx context.Context) error {
 }
 
 // Poll returns what Wait would, if it would not wait.
-func (e *Event) Poll() (err error, done bool) { //nolint:revive,staticcheck // the error is the value here
+func (e *Event) Poll() (err error, done bool) { //nolint:revive // the error is the value here
 	select {
 	case err := <-e.result:
 		return err, true

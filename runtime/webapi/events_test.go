@@ -169,6 +169,65 @@ func TestStreams(t *testing.T) {
 	w.Close()
 }
 
+func TestReaderGoes(t *testing.T) {
+	t.Parallel()
+	l := &logs{}
+	i := newWorker(t, `export default { fetch() {
+		let n = 0;
+		return new Response(new ReadableStream({
+			async pull(c) { await scheduler.wait(1); c.enqueue(new Uint8Array([n++])); },
+			cancel(reason) { console.log("canceled", reason); },
+		}));
+	} }`, isolate.Options{OnLog: l.add}, Options{})
+	c := i.NewContext(isolate.ContextOptions{})
+	resp, err := Fetch(t.Context(), i, httptest.NewRequest(http.MethodGet, "/", nil), Call{Context: c})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if b, err := io.ReadAll(io.LimitReader(resp.Body, 3)); err != nil || len(b) != 3 {
+		t.Fatal(b, err)
+	}
+	if err := resp.Body.Close(); err != nil {
+		t.Fatal(err)
+	}
+	<-c.Done()
+	if got := l.text(); got != "canceled undefined" {
+		t.Errorf("logged %q", got)
+	}
+}
+
+// A request's body that breaks is an error that the script sees.
+func TestSenderGoes(t *testing.T) {
+	t.Parallel()
+	i := newWorker(t, `export default { async fetch(request) {
+		try { return new Response(await request.text()); } catch (e) { return new Response("caught " + e.message); }
+	} }`, isolate.Options{}, Options{})
+	in := httptest.NewRequest(http.MethodPost, "/", io.MultiReader(strings.NewReader("some"), errReader{}))
+	if _, body, err := send(t.Context(), i, in); err != nil || body != "caught Network connection lost." {
+		t.Error(body, err)
+	}
+}
+
+type errReader struct{}
+
+func (errReader) Read([]byte) (int, error) { return 0, io.ErrUnexpectedEOF }
+
+func TestBodyLimit(t *testing.T) {
+	t.Parallel()
+	i := newWorker(t, `export default { async fetch(request) {
+		const out = [];
+		for (const r of [request, new Response(ReadableStream.from([new Uint8Array(3000), new Uint8Array(3000)]))]) {
+			try { out.push((await r.text()).length); } catch (e) { out.push(e.message); }
+		}
+		return Response.json(out);
+	} }`, isolate.Options{}, Options{MaxBodyBytes: 5000})
+	in := httptest.NewRequest(http.MethodPost, "/", strings.NewReader(strings.Repeat("x", 6000)))
+	want := `["Memory limit would be exceeded before EOF.","Memory limit would be exceeded before EOF."]`
+	if _, body, err := send(t.Context(), i, in); err != nil || body != want {
+		t.Error(body, err)
+	}
+}
+
 // serve serves an isolate by HTTP.
 func serve(i *isolate.Isolate) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, in *http.Request) {

@@ -27,6 +27,7 @@ func preludeGroups() map[string][]string {
 			"WritableStreamDefaultWriter", "WritableStreamDefaultController", "TransformStream",
 			"TransformStreamDefaultController", "ByteLengthQueuingStrategy", "CountQueuingStrategy",
 			"IdentityTransformStream", "FixedLengthStream", "TextEncoderStream", "TextDecoderStream",
+			"CompressionStream", "DecompressionStream",
 		},
 	}
 }
@@ -90,11 +91,13 @@ func (r *Realm) installPrelude() error {
 // hostFunctions are what the prelude is built on. It alone sees them.
 func (r *Realm) hostFunctions() map[string]func(goja.FunctionCall) goja.Value {
 	return map[string]func(goja.FunctionCall) goja.Value{
-		"readSource":   r.readSource,
-		"cancelSource": r.cancelSource,
-		"newDigest":    r.newDigest,
-		"updateDigest": r.updateDigest,
-		"finishDigest": r.finishDigest,
+		"readSource":     r.readSource,
+		"cancelSource":   r.cancelSource,
+		"newCompression": r.newCompression,
+		"runCompression": r.runCompression,
+		"newDigest":      r.newDigest,
+		"updateDigest":   r.updateDigest,
+		"finishDigest":   r.finishDigest,
 		"setTimer": func(call goja.FunctionCall) goja.Value {
 			return r.setTimer("setTimeout", call)
 		},

@@ -57,3 +57,15 @@ func BenchmarkHello(b *testing.B) {
 		}
 	}
 }
+
+func BenchmarkNewIsolate(b *testing.B) {
+	p := compileModule(b, `export default { fetch() { return new Response("hello world"); } };`)
+	b.ReportAllocs()
+	for b.Loop() {
+		i, err := isolate.New(b.Context(), p, isolate.Options{Install: []func(*isolate.Isolate) error{Install(Options{})}})
+		if err != nil {
+			b.Fatal(err)
+		}
+		i.Close()
+	}
+}

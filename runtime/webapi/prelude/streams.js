@@ -1,7 +1,8 @@
 // Streams. The state of a stream, a reader, a writer and a controller is an object of its own, which only this file can
 // reach; the classes are views of these.
 (function (host, use) {
-  const { readSource, cancelSource, newDecoder, newDigest, updateDigest, finishDigest } = host;
+  const { readSource, cancelSource, newDecoder, newDigest, updateDigest, finishDigest,
+    newCompression, runCompression } = host;
   const then = Promise.prototype.then;
   const { apply } = Reflect;
   const react = (p, f, g) => apply(then, p, [f, g]);
@@ -913,6 +914,11 @@
     };
     t.writable = newWritable({
       write(chunk) {
+        if (t.algorithms.bytes && !ArrayBuffer.isView(chunk) && !(chunk instanceof ArrayBuffer) && typeof chunk !== "string") {
+          const e = new TypeError(notBytes);
+          t.fail(e);
+          throw e;
+        }
         if (!t.backpressure) return run(chunk);
         return react(t.change.promise, () => {
           if (t.writable.state === "erroring") throw t.writable.error;
@@ -1095,6 +1101,32 @@
   }
   finish(DigestStream, ["digest", "bytesWritten"]);
 
+  const compression = (name, decompress) => {
+    const C = { [name]: class extends TransformStream {
+      constructor(format) {
+        if (arguments.length === 0) throw new TypeError(`Failed to construct '${name}': constructor parameter 1 is not of type 'string'.`);
+        super();
+        const handle = newCompression(String(format), decompress);
+        if (!handle) throw new TypeError("The compression format must be either 'deflate', 'deflate-raw' or 'gzip'.");
+        newTransform({
+          bytes: true,
+          transform(chunk, c) {
+            const out = runCompression(handle, toBytes(chunk, notBytes), false);
+            if (out) emit(TC(c), out);
+          },
+          flush(c) {
+            const out = runCompression(handle, undefined, true);
+            if (out) emit(TC(c), out);
+          },
+        }, { highWaterMark: 1 }, { highWaterMark: 0 }, this);
+      }
+    } }[name];
+    Object.defineProperty(C.prototype, Symbol.toStringTag, { value: name, configurable: true });
+    return C;
+  };
+  const CompressionStream = compression("CompressionStream", false);
+  const DecompressionStream = compression("DecompressionStream", true);
+
   const strategy = (name, size) => {
     const C = { [name]: class {
       #highWaterMark;
@@ -1143,7 +1175,7 @@
         chunks.push(b);
         size += b.byteLength;
         if (size > limit) {
-          const e = new TypeError("Memory limit exceeded before EOF.");
+          const e = new TypeError("Memory limit would be exceeded before EOF.");
           handled(cancelReadable(r.s, e));
           return fail(e);
         }
@@ -1168,7 +1200,7 @@
     ReadableStreamDefaultController, ReadableByteStreamController, WritableStream, WritableStreamDefaultWriter,
     WritableStreamDefaultController, TransformStream, TransformStreamDefaultController, ByteLengthQueuingStrategy,
     CountQueuingStrategy, IdentityTransformStream, FixedLengthStream, TextEncoderStream, TextDecoderStream,
-    DigestStream,
+    DigestStream, CompressionStream, DecompressionStream,
     describe: (v) => {
       if (R.has(v)) {
         const { state, controller: c } = R(v);
