@@ -31,6 +31,7 @@ type Ready struct {
 	APIURL       string         `json:"api_url"`
 	AuthURL      string         `json:"auth_url"`
 	DashboardURL string         `json:"dashboard_url"`
+	WorkerURL    string         `json:"worker_url"`
 	StateDir     string         `json:"state_dir"`
 	PIDs         map[string]int `json:"pids"`
 }

@@ -1,0 +1,130 @@
+package projects
+
+import (
+	"context"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// A counter's increments survive the death of its host, and its alarm fires after one.
+func TestCounterSurvivesItsHost(t *testing.T) {
+	p := start(t, "counter", map[string]string{".dev.vars": "TOKEN=t0ken\n"})
+	p.want("/increment", "", `{"n":1}`)
+	p.want("/increment?by=4", "", `{"n":5}`)
+	p.want("/x?name=me", "body", "hello me: body")
+	p.want("/token", "", "t0ken")
+	p.Kill(t, "durableobject")
+	p.want("/increment", "", `{"n":6}`)
+	if status, _ := p.post("/later", ""); status != http.StatusAccepted {
+		t.Errorf("later: %d", status)
+	}
+	p.Kill(t, "durableobject")
+	p.until("/increment?by=0", `{"n":16}`)
+	p.Kill(t, "worker")
+	p.want("/increment", "", `{"n":17}`)
+}
+
+// A change of the source is served soon; one that cannot be built leaves the last version running, and what is stored
+// stays.
+func TestReload(t *testing.T) {
+	p := start(t, "counter", nil)
+	p.want("/increment", "", `{"n":1}`)
+	status, text := p.post("/throw", "")
+	if status != 500 || !strings.HasPrefix(text, "Error: my boom\n    at ") || !strings.Contains(text, "(src/index.ts:") {
+		t.Errorf("throw: %d %q", status, text)
+	}
+	p.replace("src/index.ts", "my boom", "other boom")
+	p.until("/throw", "Error: other boom")
+	p.replace("src/index.ts", "export default", "export defaut")
+	p.want("/increment", "", `{"n":2}`)
+	p.replace("src/index.ts", "export defaut", "export default")
+	p.replace("src/index.ts", "other boom", "third boom")
+	p.until("/throw", "Error: third boom")
+	p.want("/increment", "", `{"n":3}`)
+}
+
+// What tandem build writes runs without the source.
+func TestBundle(t *testing.T) {
+	dir := t.TempDir()
+	command := func(args ...string) *exec.Cmd {
+		cmd := exec.Command(binary, args...)
+		cmd.Dir = dir
+		cmd.Stdout, cmd.Stderr = t.Output(), t.Output()
+		return cmd
+	}
+	source, err := filepath.Abs(filepath.Join("testdata", "counter"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := command("build", source, "-o", "c.bundle").Run(); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "secrets.json"), []byte(`{"TOKEN": "secret"}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	address := freeAddress(t)
+	for _, args := range [][]string{
+		{"router", "--listen", "unix:" + dir + "/r", "--state-dir", "router"},
+		{"durableobject", "--bundle", "c.bundle", "--listen", "unix:" + dir + "/o", "--state-dir", "objects", "--router", "unix:" + dir + "/r"},
+		{"worker", "--bundle", "c.bundle", "--secrets-file", "secrets.json", "--listen", address, "--router", "unix:" + dir + "/r"},
+	} {
+		cmd := command(args...)
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() {
+			_ = cmd.Process.Signal(os.Interrupt)
+			_ = cmd.Wait()
+		})
+	}
+	awaitListener(t, address)
+	for _, c := range []struct {
+		path   string
+		status int
+		want   string
+	}{
+		{"/increment", 200, `{"n":1}`}, {"/increment", 200, `{"n":2}`}, {"/token", 200, "secret"}, {"/throw", 500, "Internal Server Error"},
+	} {
+		if status, text := post(t, "http://"+address+c.path, ""); status != c.status || text != c.want {
+			t.Errorf("%s: got %d %q, want %d %q", c.path, status, text, c.status, c.want)
+		}
+	}
+}
+
+// freeAddress returns a loopback address that nobody listens on.
+func freeAddress(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return l.Addr().String()
+}
+
+// awaitListener waits until something listens on an address.
+func awaitListener(t *testing.T, address string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		var d net.Dialer
+		if c, err := d.DialContext(ctx, "tcp", address); err == nil {
+			c.Close()
+			return
+		}
+		select {
+		case <-ctx.Done():
+			t.Fatal("nothing listens on", address)
+		case <-tick.C:
+		}
+	}
+}
