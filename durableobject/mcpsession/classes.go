@@ -3,6 +3,7 @@ package mcpsession
 import (
 	"context"
 	"log/slog"
+	"math/rand/v2"
 	"net/http"
 	"sync/atomic"
 	"time"
@@ -83,10 +84,13 @@ type environment struct {
 	backlog backlog
 	// kept is how many paused programs keep their sandbox process.
 	kept atomic.Int64
+	// incarnation tells this start of the host from every other.
+	incarnation atomic.Uint64
 }
 
 func newEnvironment(o Options) *environment {
 	env := &environment{Options: o.withDefaults(), versions: newVersions(), catalog: newCatalog(), schemas: schema.NewCache()}
+	env.incarnation.Store(rand.Uint64N(1 << 52)) // a number that storage keeps exactly
 	env.model = env.newServer(props.ElicitationModel)
 	env.native = env.newServer(props.ElicitationNative)
 	env.browser = env.newServer(props.ElicitationBrowser)

@@ -259,7 +259,7 @@ func TestLateAnswer(t *testing.T) {
 
 		deadline := time.Now()
 		j := &journal{Phase: phasePaused, Pauses: 1, Pause: &pause{Deadline: deadline}}
-		if !j.overdue(deadline) || j.overdue(deadline.Add(-time.Nanosecond)) {
+		if !j.overdue(deadline, 0) || j.overdue(deadline.Add(-time.Nanosecond), 0) {
 			t.Error("the window ends at its deadline")
 		}
 	})
@@ -317,6 +317,38 @@ func TestResumedStreamSupersedesItself(t *testing.T) {
 		u.send(t, http.MethodDelete, s.ID(), "", nil)
 		if body := <-ended; strings.Contains(body, "late") {
 			t.Errorf("a call's answer is on the session's own stream: %q", body)
+		}
+	})
+}
+
+// The paused ceiling holds for a pause whose host was lost, and with it what the session knew. Who has no session has no
+// ceiling.
+func TestCeilingAfterLoss(t *testing.T) {
+	o := Options{SessionTimeout: 3 * time.Second, PausedTimeout: 30 * time.Second}
+	approvals(t, o, func(t *testing.T, w *world, u *user) {
+		pause := func() string {
+			t.Helper()
+			text, _ := execute(t, u.connect(t, nil), "once")
+			return pausedID(t, text)
+		}
+		alone := alone{user: w.user("a", "o"), capabilities: `{}`}
+		alone.intent = props.IntentStateless
+		_, body := alone.post(t, "tools/call", "execute", `"arguments":{"code":"once"}`)
+		_, unbound, _ := strings.Cut(body, `"executionId":"`)
+		unbound, _, _ = strings.Cut(unbound, `"`)
+		early, late := pause(), pause()
+		w.crash()
+		time.Sleep(29 * time.Second)
+		if text, r := resume(t, u.connect(t, nil), early, "accept"); r.IsError {
+			t.Errorf("before the ceiling: %s", text)
+		}
+		time.Sleep(time.Second)
+		text, r := resume(t, u.connect(t, nil), late, "accept")
+		if !saysAgain(t, text, r, "execution_expired") {
+			t.Errorf("after the ceiling: %s", text)
+		}
+		if text, r := resume(t, u.connect(t, nil), unbound, "accept"); r.IsError {
+			t.Errorf("without a session: %s", text)
 		}
 	})
 }

@@ -100,7 +100,7 @@ func (e *Execution) take(ctx context.Context, in resumeRequest) (*future, reply,
 	if err != nil {
 		return nil, reply{Status: statusNotFound}, nil
 	}
-	if e.journal.overdue(e.state.Clock().Now()) { // the alarm is late
+	if e.journal.overdue(e.state.Clock().Now(), e.env.incarnation.Load()) {
 		if err := e.expirePause(ctx); err != nil {
 			return nil, reply{}, err
 		}
@@ -251,6 +251,11 @@ func (e *Execution) pauseAt(ctx context.Context, r *run, p pause) (<-chan decisi
 	j := &journal{
 		Phase: phasePaused, AccountID: r.owner.AccountID, OrganizationID: r.owner.OrganizationID, Pauses: n, Pause: &p,
 		Asker: r.asker, Replayable: keep, Used: r.used + r.watchdog.used(), Until: p.Deadline,
+		Incarnation: e.env.incarnation.Load(),
+	}
+	if r.asker.Session {
+		ceiling := max(e.env.PausedTimeout, e.env.SessionTimeout)
+		j.Ceiling = e.state.Clock().Now().Add(ceiling).UTC().Truncate(time.Millisecond)
 	}
 	if err := e.write(ctx, j, p.Deadline); err != nil {
 		return nil, err

@@ -48,6 +48,10 @@ type journal struct {
 	// Until is the deadline of the pause, and for how long, once it is answered, the program can be run again if it is
 	// lost.
 	Until time.Time `json:"until,omitzero"`
+	// Incarnation is the start of the host in which it paused. After another one the session's runtime is gone, and with it
+	// what would end the pause: it ends at Ceiling then, if that is set, as it would have without any use of the session.
+	Incarnation uint64    `json:"incarnation,omitempty"`
+	Ceiling     time.Time `json:"ceiling,omitzero"`
 	// Outcome is how the program ended, while it is kept.
 	Outcome *outcome `json:"outcome"`
 	// EndedAt is when it settled or expired.
@@ -80,10 +84,10 @@ func decideExecutionAlarm(j *journal, live bool, now time.Time) (executionAlarm,
 	}
 	switch j.Phase {
 	case phasePaused:
-		if j.overdue(now) {
-			return alarmExpire, time.Time{}
+		if j.Pause.Deadline.After(now) {
+			return alarmWait, j.Pause.Deadline
 		}
-		return alarmWait, j.Pause.Deadline
+		return alarmExpire, time.Time{}
 	case phaseRunning:
 		switch {
 		case j.Until.After(now):
@@ -105,10 +109,17 @@ func decideExecutionAlarm(j *journal, live bool, now time.Time) (executionAlarm,
 	return alarmNothing, time.Time{}
 }
 
-// overdue reports whether the execution is paused and its approval window has passed: an answer counts no more then,
-// whether or not the alarm has rung.
-func (j *journal) overdue(now time.Time) bool {
-	return j != nil && j.Phase == phasePaused && !j.Pause.Deadline.After(now)
+// overdue reports whether the execution is paused and its approval window has passed, or in another incarnation of the
+// host its ceiling: an answer counts no more then, whether or not the alarm has rung.
+func (j *journal) overdue(now time.Time, incarnation uint64) bool {
+	if j == nil || j.Phase != phasePaused {
+		return false
+	}
+	end := j.Pause.Deadline
+	if j.Incarnation != incarnation && !j.Ceiling.IsZero() && j.Ceiling.Before(end) {
+		end = j.Ceiling
+	}
+	return !end.After(now)
 }
 
 // resumeVerdict is what a resume of one pause comes to.

@@ -44,6 +44,8 @@ type asker struct {
 	Client string `json:"client,omitempty"`
 	// Approvals is the address of the approval page but for the id of the pause. Empty: the client asks.
 	Approvals string `json:"approvals,omitempty"`
+	// Session is true if the client has a session: its pauses expire with the session's runtime.
+	Session bool `json:"session,omitempty"`
 }
 
 // resumeRequest answers a pause.

@@ -205,7 +205,7 @@ func executeTool(
 		span.End(err)
 		return renderOutcome(failed(err.Error())), nil
 	}
-	start := executeRequest{ID: id.String(), Code: in.Code, Asker: asker{Client: clientName(req)}}
+	start := executeRequest{ID: id.String(), Code: in.Code, Asker: asker{Client: clientName(req), Session: c.rt != nil}}
 	if c.mode == props.ElicitationBrowser {
 		start.Asker.Approvals = c.approvals
 	}

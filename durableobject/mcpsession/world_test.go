@@ -108,6 +108,7 @@ func (w *world) start() {
 		w.t.Fatal(err)
 	}
 	w.store = store
+	w.env.incarnation.Add(1)
 	w.host, err = host.New(host.Options{
 		Address: "host", Router: w.conn, Worker: "mcp", Classes: w.env.classes(),
 		Log: slog.New(slog.DiscardHandler),
