@@ -46,6 +46,10 @@ func applyEnv(fs *pflag.FlagSet, lookup func(string) (string, bool)) error {
 			set = v.setEnv
 		}
 		if err := set(text); err != nil {
+			switch f.Value.(type) {
+			case directoryValue, secretValue:
+				text = "(not shown)" // it may hold a password
+			}
 			errs = append(errs, fmt.Errorf("environment variable %s is %q: %w", names[0], text, err))
 			return
 		}

@@ -46,4 +46,8 @@ func TestSecretsKey(t *testing.T) {
 	if r.code != exitUsage || !strings.Contains(r.stderr, "TANDEM_SECRETS_KEY") || strings.Contains(r.stderr, "hunter2") {
 		t.Errorf("code %d: %s", r.code, r.stderr)
 	}
+	r = command(t, []string{"TANDEM_DIRECTORY=postgresql://tandem:hunter2@db/tandem"}, "worker", "--router", "x", "--issuer", "x")
+	if r.code != exitUsage || !strings.Contains(r.stderr, "TANDEM_DIRECTORY") || strings.Contains(r.stderr, "hunter2") {
+		t.Errorf("code %d: %s", r.code, r.stderr)
+	}
 }
