@@ -81,8 +81,8 @@ func repair(tree *ast.Program, code string) error {
 	if strings.Contains(code, "arguments") && strings.Contains(code, "=>") {
 		mentionArguments(tree)
 	}
-	if strings.Contains(code, ".stack") {
-		layOutStacks(tree)
+	if strings.Contains(code, ".stack") || strings.Contains(code, ".message") {
+		wordErrors(tree)
 	}
 	if strings.Contains(code, "eval") {
 		indirectEval(tree)

@@ -146,7 +146,7 @@ func (i *Isolate) describe(x *Exception, v goja.Value) {
 		x.Name = bounded(name.String(), maxErrorBytes)
 	}
 	if isText {
-		x.Message = message.String()
+		x.Message = v8Message(message.String())
 	}
 	if stack, ok := o.Get("stack").(goja.String); ok {
 		x.Stack = bounded(V8Stack(stack.String()), maxErrorBytes)
@@ -163,7 +163,7 @@ func V8Stack(stack string) string {
 		return strings.TrimRight(stack, "\n")
 	}
 	var b strings.Builder
-	b.WriteString(head)
+	b.WriteString(v8Head(head))
 	n := 0
 	for line := range strings.SplitSeq(trace, "\n\tat ") {
 		line = strings.TrimRight(line, "\n")

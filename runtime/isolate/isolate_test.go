@@ -422,3 +422,33 @@ func TestStoppedInContinuation(t *testing.T) {
 		}
 	}
 }
+
+func TestMessagesAsV8WordsThem(t *testing.T) {
+	t.Parallel()
+	i := newIsolate(t, `
+		const caught = (f: () => void) => { try { f(); } catch (e) { return (e as Error).message; } };
+		export const read = () => caught(() => { let o; o.x; });
+		export const called = () => caught(() => { const o: any = {}; o.f(); });
+		export const number = () => caught(() => { (5 as any)(); });
+		export const own = () => caught(() => { throw new Error("Object has no end"); });
+		export const field = () => ({ message: { text: "kept" } }).message.text;
+		export const thrown = () => { let o; return o.x; };
+	`, Options{})
+	for name, want := range map[string]string{
+		"read":   "Cannot read properties of undefined (reading 'x')",
+		"called": "(intermediate value).f is not a function",
+		"number": "5 is not a function",
+		"own":    "Object has no end",
+		"field":  "kept",
+	} {
+		if got, err := call(t, i, name); err != nil || got != want {
+			t.Errorf("%s: %q %v", name, got, err)
+		}
+	}
+	_, err := call(t, i, "thrown")
+	var x *Exception
+	const want = "TypeError: Cannot read properties of undefined (reading 'x')"
+	if !errors.As(err, &x) || x.Error() != want || !strings.HasPrefix(x.Stack, want+"\n    at thrown (src/index.ts:8:") {
+		t.Errorf("%v\n%s", err, x.Stack)
+	}
+}

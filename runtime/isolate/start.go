@@ -64,8 +64,8 @@ func (i *Isolate) runTopLevel(p *Program) error {
 	if err := i.runShim(); err != nil {
 		return fmt.Errorf("run the shim: %w", err)
 	}
-	if err := i.installStack(); err != nil {
-		return fmt.Errorf("install stacks: %w", err)
+	if err := i.installWording(); err != nil {
+		return fmt.Errorf("install the wording of errors: %w", err)
 	}
 	if err := i.installJSON(); err != nil {
 		return fmt.Errorf("install JSON: %w", err)

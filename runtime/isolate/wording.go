@@ -5,14 +5,19 @@ import (
 
 	"github.com/dop251/goja"
 	"github.com/dop251/goja/ast"
+	"github.com/dop251/goja/unistring"
 )
 
-// stackFunction is the global function through which a script reads properties called stack.
-const stackFunction = "__tandemStack"
+// The global functions through which a script reads properties called stack and message.
+const (
+	stackFunction   = "__tandemStack"
+	messageFunction = "__tandemMessage"
+)
 
-// layOutStacks has a script see the stacks of errors as V8 lays them out: the engine makes them as it likes, and as own
-// properties, so that each place that reads one is changed instead. It works by reflection: parents have many shapes.
-func layOutStacks(tree *ast.Program) {
+// wordErrors has a script see the stacks and messages of errors as V8 words them: the engine makes them as it likes, and
+// as own properties, so that each place that reads one is changed instead. It works by reflection: parents have many
+// shapes.
+func wordErrors(tree *ast.Program) {
 	w := stackWalk{seen: map[any]bool{}}
 	for _, s := range tree.Body {
 		w.walk(reflect.ValueOf(s), false)
@@ -74,7 +79,7 @@ func keeps(node any, field string) bool {
 	return false
 }
 
-// replace puts a call around the expression that v holds, if it reads a property called stack.
+// replace puts a call around the expression that v holds, if it reads such a property.
 func (w *stackWalk) replace(v reflect.Value) {
 	e, ok := v.Interface().(ast.Expression)
 	if !ok || v.Type() != reflect.TypeFor[ast.Expression]() {
@@ -85,11 +90,19 @@ func (w *stackWalk) replace(v reflect.Value) {
 		inner = chain.Expression
 	}
 	dot, ok := inner.(*ast.DotExpression)
-	if !ok || dot.Identifier.Name != "stack" || inner == e && inOptionalChain(dot) {
+	if !ok || inner == e && inOptionalChain(dot) {
+		return
+	}
+	function := stackFunction
+	switch dot.Identifier.Name {
+	case "stack":
+	case "message":
+		function = messageFunction
+	default:
 		return
 	}
 	v.Set(reflect.ValueOf(&ast.CallExpression{
-		Callee:          &ast.Identifier{Name: stackFunction, Idx: e.Idx0()},
+		Callee:          &ast.Identifier{Name: unistring.String(function), Idx: e.Idx0()},
 		LeftParenthesis: e.Idx0(), RightParenthesis: e.Idx0(),
 		ArgumentList: []ast.Expression{e},
 	}))
@@ -115,14 +128,24 @@ func inOptionalChain(e ast.Expression) bool {
 	}
 }
 
-// installStack defines the function that layOutStacks has scripts call.
-func (i *Isolate) installStack() error {
-	f := i.Function("stack", 1, func(c goja.FunctionCall) goja.Value {
-		text, ok := c.Argument(0).(goja.String)
-		if !ok {
-			return c.Argument(0)
-		}
-		return i.rt.ToValue(V8Stack(text.String()))
-	})
-	return i.rt.GlobalObject().DefineDataProperty(stackFunction, f, goja.FLAG_FALSE, goja.FLAG_FALSE, goja.FLAG_FALSE)
+// installWording defines the functions that wordErrors has scripts call.
+func (i *Isolate) installWording() error {
+	define := func(global, name string, word func(string) string) error {
+		f := i.Function(name, 1, func(c goja.FunctionCall) goja.Value {
+			text, ok := c.Argument(0).(goja.String)
+			if !ok {
+				return c.Argument(0)
+			}
+			before := text.String()
+			if after := word(before); after != before {
+				return i.rt.ToValue(after)
+			}
+			return text
+		})
+		return i.rt.GlobalObject().DefineDataProperty(global, f, goja.FLAG_FALSE, goja.FLAG_FALSE, goja.FLAG_FALSE)
+	}
+	if err := define(stackFunction, "stack", V8Stack); err != nil {
+		return err
+	}
+	return define(messageFunction, "message", v8Message)
 }
