@@ -110,7 +110,8 @@ func (f *hostFlags) serveBundle(ctx context.Context, sys system, reflection bool
 		return err
 	}
 	script, err := jsclass.New(jsclass.Options{
-		Bundle: b, Secrets: values, Fetch: outbound(), OnLog: printLog(sys), Log: log,
+		Bundle: b, Secrets: values, OnLog: printLog(sys), Log: log,
+		Fetch: outbound(), //nolint:bodyclose // whoever calls it closes them
 	})
 	if err != nil {
 		return err

@@ -114,7 +114,8 @@ func (f *bundleFlags) serveScript(ctx context.Context, sys system, listen, route
 	}
 	defer conn.Close()
 	o := script.Options{
-		Listener: l, Router: conn, Bundle: b, Secrets: values, Fetch: outbound(), Development: f.development,
+		Listener: l, Router: conn, Bundle: b, Secrets: values, Development: f.development,
+		Fetch: outbound(), //nolint:bodyclose // whoever calls it closes them
 		OnLog: printLog(sys), Log: log,
 	}
 	if f.development {

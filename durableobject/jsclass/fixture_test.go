@@ -23,7 +23,6 @@ import (
 	"github.com/tandem-do/tandem/durableobject/host"
 	"github.com/tandem-do/tandem/durableobject/jsclass"
 	"github.com/tandem-do/tandem/durableobject/storage"
-	"github.com/tandem-do/tandem/proto/objectid"
 	routerpb "github.com/tandem-do/tandem/proto/router/v1"
 	"github.com/tandem-do/tandem/proto/sidecar"
 	"github.com/tandem-do/tandem/proto/v8value"
@@ -148,8 +147,6 @@ func (w *world) start(b *bundle.Bundle, fs vfs.FS) (end func()) {
 func (w *world) stub(class, name string) *binding.Stub {
 	return binding.NewNamespace("w-"+class, w.host.Local()).GetByName(name)
 }
-
-func id(class, name string) objectid.ID { return objectid.NewNamespace("w-" + class).FromName(name) }
 
 // call calls a method of the object "o" with arguments and returns its result as JSON.
 func (w *world) call(class, method string, args ...any) (string, error) {

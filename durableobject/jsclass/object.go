@@ -146,7 +146,7 @@ func (o *object) respond(ctx context.Context, w http.ResponseWriter, resp *http.
 		if _, err := w.Write(piece[:n]); err != nil {
 			return err
 		}
-		if end == io.EOF { //nolint:errorlint // as io.Copy compares it
+		if end == io.EOF {
 			return nil
 		}
 		if err := http.NewResponseController(w).Flush(); err != nil {

@@ -109,7 +109,7 @@ func fetchOut(ctx context.Context, q *http.Request, send webapi.Fetcher) (*http.
 	}
 	out := make(chan answer, 1)
 	err := leave(ctx, func(ctx context.Context, _ *object) {
-		resp, err := send(ctx, q.WithContext(ctx))
+		resp, err := send(ctx, q.WithContext(ctx)) //nolint:bodyclose // the receiver closes it
 		if err != nil {
 			out <- answer{nil, err}
 			return

@@ -74,8 +74,9 @@ func (c *callContext) Value(key any) any {
 }
 
 // Entered says that the call of ctx has its place in its object's queue, so that the next call for the
-// same target may enter. See RegisterOrderedHandler. It does nothing for any other context.
+// same target may enter. See RegisterOrderedHandler. It tells the function of WithSent, for a call within this process.
 func Entered(ctx context.Context) {
+	sent(ctx)
 	if h, ok := ctx.Value(callKey{}).(*hostCall); ok && h.conn.objects.ordered {
 		h.enter()
 	}

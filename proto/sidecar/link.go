@@ -138,6 +138,7 @@ func (l *Link) roundTrip(ctx context.Context, c *dopb.Call, up *upload) (*dopb.H
 	if err := l.begin(p, c); err != nil {
 		return nil, nil, err
 	}
+	sent(ctx)
 	select {
 	case s := <-p.settled:
 		if s.err != nil {

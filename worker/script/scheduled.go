@@ -48,5 +48,5 @@ func (s *Script) scheduled(w http.ResponseWriter, r *http.Request) {
 	}
 	w.Header().Set("Content-Type", "text/plain;charset=UTF-8")
 	w.WriteHeader(status)
-	fmt.Fprint(w, text) //nolint:errcheck // the client may be gone
+	fmt.Fprint(w, text)
 }

@@ -120,6 +120,6 @@ func (s *Script) failed(w http.ResponseWriter, r *http.Request, err error) int {
 	}
 	w.Header().Set("Content-Type", "text/plain;charset=UTF-8")
 	w.WriteHeader(status)
-	fmt.Fprint(w, text) //nolint:errcheck // the client may be gone
+	fmt.Fprint(w, text)
 	return status
 }
