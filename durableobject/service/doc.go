@@ -1,2 +1,3 @@
-// Package service will hold the platform's services that are objects themselves: KV, queues and cron.
+// Package service holds the platform's services that are objects themselves: kv and cron; queues are to come. Each is a
+// class in Go for host.Options.Services, written against package durableobject alone.
 package service
