@@ -285,6 +285,20 @@ func (a *Actor) delist(t *turn) {
 	}
 }
 
+// hold counts something as active that is no turn, until release is called.
+func (a *Actor) hold() (release func()) {
+	a.mu.Lock()
+	a.active++
+	a.mu.Unlock()
+	return func() {
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		if a.active--; a.active == 0 {
+			a.lastActive = a.shared.Store.Clock().Now()
+		}
+	}
+}
+
 // beginTurn notes that somebody has the turn.
 func (a *Actor) beginTurn() {
 	a.mu.Lock()

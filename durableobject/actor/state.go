@@ -117,6 +117,10 @@ func (s *State) Broken() error { return s.actor.failure() }
 // the object breaks or the host has drained. An error is logged. On an object that is broken it does nothing.
 func (s *State) WaitUntil(fn func(context.Context) error) { s.actor.background(fn) }
 
+// Hold keeps the object from eviction until release is called, which has to be done once. Unlike WaitUntil it is nothing
+// that a host waits for when it drains: for a timer that may never come.
+func (s *State) Hold() (release func()) { return s.actor.hold() }
+
 // BlockConcurrencyWhile runs fn while no other event is delivered, even where fn waits, for at most 30 s. An
 // error of fn breaks the object, as does a longer time. Within fn use the context that it is handed. Call it in a turn;
 // it may be nested.

@@ -33,7 +33,9 @@ type object struct {
 
 	// What follows is the isolate's goroutine's.
 	instance *goja.Object
-	// idle is closed when nothing may continue the object's code; nil while nothing may.
+	// release lets the object be evicted; nil while no timer and no promise of the host is open.
+	release func()
+	// idle is closed when the tasks of ctx.waitUntil are over; nil while there are none.
 	idle chan struct{}
 }
 

@@ -146,10 +146,18 @@ func (o *object) section(ctx context.Context, call func() (goja.Value, error), v
 		})
 }
 
-// settled keeps the object from eviction while something may continue its code; it is isolate.ContextOptions.Settled.
-func (o *object) settled(busy bool) {
+// settled keeps the object from eviction while something may continue its code, and its host from the end of a drain while
+// there are tasks of ctx.waitUntil; it is isolate.ContextOptions.Settled.
+func (o *object) settled(pending, tasks bool) {
 	switch {
-	case busy && o.idle == nil:
+	case pending && o.release == nil:
+		o.release = o.state.Hold()
+	case !pending && o.release != nil:
+		o.release()
+		o.release = nil
+	}
+	switch {
+	case tasks && o.idle == nil:
 		idle := make(chan struct{})
 		o.idle = idle
 		o.state.WaitUntil(func(ctx context.Context) error {
@@ -159,7 +167,7 @@ func (o *object) settled(busy bool) {
 			}
 			return nil
 		})
-	case !busy && o.idle != nil:
+	case !tasks && o.idle != nil:
 		close(o.idle)
 		o.idle = nil
 	}

@@ -16,9 +16,10 @@ type ContextOptions struct {
 	// called, once, on another goroutine than the isolate's. turn returns when that turn is over. This is where an
 	// input gate waits. nil delivers at once. It may be called from any goroutine, and must not wait.
 	Deliver func(e *Event, turn func())
-	// Settled is told at the end of each turn whether something may yet continue an event: a timer, a promise of the
-	// host, a task of ctx.waitUntil. It is called on the isolate's goroutine, and only with Object.
-	Settled func(busy bool)
+	// Settled is told at the end of each turn what may yet continue an event: whether there are timers or promises of
+	// the host, and whether there are tasks of ctx.waitUntil. It is called on the isolate's goroutine, and only with
+	// Object.
+	Settled func(pending, tasks bool)
 }
 
 // Context is what the timers and the input and output of events belong to.
@@ -98,7 +99,7 @@ func (c *Context) settle() {
 	}
 	if c.options.Object {
 		if c.options.Settled != nil {
-			c.options.Settled(c.pending > 0 || c.tasks > 0)
+			c.options.Settled(c.pending > 0, c.tasks > 0)
 		}
 		return
 	}
