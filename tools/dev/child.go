@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"slices"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -40,6 +41,8 @@ const (
 	eventGaveUp
 	// eventStopped: its process has ended as it was told to.
 	eventStopped
+	// eventReloading: its process has ended to make room for the next one.
+	eventReloading
 	// eventReady comes from the supervisor, for tests: the stack is ready, and has said so.
 	eventReady
 )
@@ -66,6 +69,8 @@ type child struct {
 	first chan struct{}
 	// stop is closed to end the child, done when it has ended.
 	stop, done chan struct{}
+	// reloading is true when the process was told to end so that another takes its place at once.
+	reloading atomic.Bool
 }
 
 // run is the goroutine of the child.
@@ -84,6 +89,11 @@ func (c *child) run() {
 		if c.stopping() {
 			c.sup.emit(event{name: c.name, kind: eventStopped, err: err})
 			return
+		}
+		if c.reloading.Swap(false) {
+			c.sup.emit(event{name: c.name, kind: eventReloading})
+			ends = 0
+			continue
 		}
 		if healthy >= lim.steady {
 			retry.Reset()

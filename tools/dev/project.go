@@ -111,6 +111,7 @@ func (s *supervisor) reload(p *Project) {
 	s.log.Info("project changed, reloading")
 	for _, name := range []string{nameWorker, nameHost} {
 		if pid := s.pids[name]; pid != 0 {
+			s.children[name].reloading.Store(true)
 			_ = syscall.Kill(pid, syscall.SIGTERM) // an error means that it has ended
 		}
 	}

@@ -130,6 +130,8 @@ func (s *supervisor) handle(e event) error {
 	case eventEnded:
 		delete(s.pids, e.name)
 		s.ended(e)
+	case eventReloading:
+		delete(s.pids, e.name)
 	case eventGaveUp:
 		delete(s.pids, e.name)
 		return &StartError{Process: e.name, Cause: e.err, Log: s.children[e.name].output.Tail()}
@@ -245,7 +247,7 @@ func (s *supervisor) stopRound(round int) []*child {
 // observeDrain takes an event during a drain, where no end is an error.
 func (s *supervisor) observeDrain(e event) {
 	s.observe(e)
-	if e.kind == eventStopped || e.kind == eventEnded || e.kind == eventGaveUp {
+	if e.kind == eventStopped || e.kind == eventEnded || e.kind == eventGaveUp || e.kind == eventReloading {
 		delete(s.pids, e.name)
 	}
 }
