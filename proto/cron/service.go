@@ -22,6 +22,10 @@ const (
 	MethodList = "list"
 )
 
+// DeliveryPath is where a Worker in development takes an event by HTTP: ?cron=…&time=… (milliseconds since 1970), and
+// with format=json it answers with a Result.
+const DeliveryPath = "/cdn-cgi/local/scheduled"
+
 // ErrorName is the name of the error of a Set that is refused.
 const ErrorName = "CronError"
 
@@ -34,7 +38,7 @@ type Set struct {
 	Worker string `json:"worker"`
 	// Crons are the expressions; the same one counts once.
 	Crons []string `json:"crons"`
-	// Address says where events are delivered to, for a Deliver that goes by it.
+	// Address is the origin of the Worker's process, such as http://127.0.0.1:8787, for a Deliver that goes by it.
 	Address string `json:"address,omitempty"`
 }
 

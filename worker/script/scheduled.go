@@ -3,50 +3,38 @@ package script
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net/http"
-	"strconv"
-	"time"
 
+	"github.com/tandem-do/tandem/proto/cron"
 	"github.com/tandem-do/tandem/runtime/isolate"
 	"github.com/tandem-do/tandem/runtime/webapi"
+	"github.com/tandem-do/tandem/worker/scheduled"
 )
 
-// Scheduled runs the script's scheduled handler for a time and the schedule that names it.
-func (s *Script) Scheduled(ctx context.Context, at time.Time, cron string) error {
+// Scheduled runs the script's scheduled handler and says how it ended. What the handler throws is logged, and no error
+// here.
+func (s *Script) Scheduled(ctx context.Context, e cron.Event) (cron.Result, error) {
 	release, i, err := s.pool.take(ctx)
 	if err != nil {
-		return err
+		return cron.Result{}, err
 	}
 	defer release()
-	return webapi.Scheduled(ctx, i, at, cron)
+	noRetry, err := webapi.Schedule{Time: e.ScheduledTime, Cron: e.Cron}.Deliver(ctx, i, webapi.Call{})
+	outcome := isolate.OutcomeOK
+	if err != nil {
+		x, ok := errors.AsType[*isolate.Exception](err)
+		if !ok {
+			return cron.Result{}, err
+		}
+		outcome = x.Outcome
+		s.o.OnLog(isolate.Entry{Level: isolate.LevelError, Text: "Uncaught " + x.Stack, Uncaught: x})
+	}
+	return cron.Result{Outcome: outcome.String(), NoRetry: noRetry}, nil
 }
 
-// scheduled runs the handler on demand: ?cron=…&time=… in milliseconds. It answers with the outcome.
-func (s *Script) scheduled(w http.ResponseWriter, r *http.Request) {
-	at := time.Now()
-	if text := r.URL.Query().Get("time"); text != "" {
-		millis, err := strconv.ParseInt(text, 10, 64)
-		if err != nil {
-			http.Error(w, fmt.Sprintf("time %q is no number of milliseconds", text), http.StatusBadRequest)
-			return
-		}
-		at = time.UnixMilli(millis)
-	}
-	err := s.Scheduled(r.Context(), at, r.URL.Query().Get("cron"))
-	outcome, status := isolate.OutcomeOK, http.StatusOK
-	if err != nil {
-		outcome, status = isolate.OutcomeException, http.StatusInternalServerError
-		if x, ok := errors.AsType[*isolate.Exception](err); ok {
-			outcome = x.Outcome
-			s.o.OnLog(isolate.Entry{Level: isolate.LevelError, Text: "Uncaught " + x.Stack, Uncaught: x})
-		}
-	}
-	text := outcome.String()
-	if r.URL.Path == "/__scheduled" && err == nil {
-		text = "Ran scheduled event"
-	}
-	w.Header().Set("Content-Type", "text/plain;charset=UTF-8")
-	w.WriteHeader(status)
-	fmt.Fprint(w, text)
+// scheduled runs the handler on demand: see package scheduled.
+func (s *Script) scheduled() http.Handler {
+	return scheduled.Handler(scheduled.Options{
+		Worker: s.o.Bundle.Manifest().Name, Deliver: s.Scheduled, Log: s.log,
+	})
 }

@@ -20,6 +20,7 @@ import (
 	"github.com/tandem-do/tandem/runtime/isolate"
 	"github.com/tandem-do/tandem/runtime/webapi"
 	"github.com/tandem-do/tandem/worker/ingress"
+	"github.com/tandem-do/tandem/worker/scheduled"
 )
 
 // HealthPath answers probes: the process takes requests.
@@ -100,8 +101,8 @@ func serve(ctx context.Context, o Options, caller sidecar.Caller) error {
 	defer s.Close()
 	routes := []ingress.Route{{Path: HealthPath, Handler: http.HandlerFunc(health), AnyHost: true}}
 	if o.Development {
-		for _, path := range []string{"/cdn-cgi/local/scheduled", "/cdn-cgi/handler/scheduled", "/__scheduled"} {
-			routes = append(routes, ingress.Route{Path: path, Handler: http.HandlerFunc(s.scheduled)})
+		for _, path := range scheduled.Paths() {
+			routes = append(routes, ingress.Route{Path: path, Handler: s.scheduled()})
 		}
 	}
 	in, err := ingress.New(ingress.Options{

@@ -157,12 +157,12 @@ func TestScript(t *testing.T) {
 		t.Errorf("headers: %v", h)
 	}
 	w := httptest.NewRecorder()
-	s.scheduled(w, httptest.NewRequest(http.MethodGet, "/cdn-cgi/local/scheduled?cron=x&time=5", nil))
+	s.scheduled().ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/cdn-cgi/local/scheduled?cron=x&time=5", nil))
 	if w.Code != 200 || w.Body.String() != "ok" {
 		t.Errorf("scheduled: %d %s", w.Code, w.Body)
 	}
 	w = httptest.NewRecorder()
-	s.scheduled(w, httptest.NewRequest(http.MethodGet, "/cdn-cgi/local/scheduled?cron=bad", nil))
+	s.scheduled().ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/cdn-cgi/local/scheduled?cron=bad", nil))
 	if w.Code != 500 || w.Body.String() != "exception" {
 		t.Errorf("scheduled: %d %s", w.Code, w.Body)
 	}

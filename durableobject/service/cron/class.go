@@ -112,6 +112,9 @@ func (c *object) set(ctx context.Context, q cron.Set) (cron.Schedules, error) {
 	case len(q.Address) > maxAddressBytes:
 		return next, refuse("address has %d bytes, at most %d", len(q.Address), maxAddressBytes)
 	}
+	if err := checkAddress(q.Address); err != nil {
+		return next, err
+	}
 	now := c.state.Clock().Now()
 	for _, text := range q.Crons {
 		if _, seen := parsed[text]; seen {

@@ -300,6 +300,8 @@ func TestRefusals(t *testing.T) {
 			{protocron.Set{Crons: []string{"* * * * *", "bad"}}, `schedule "bad": `},
 			{protocron.Set{Crons: make([]string, 251)}, "a Worker may have at most 250 schedules, not 251"},
 			{protocron.Set{Address: strings.Repeat("x", 2049)}, "address has 2049 bytes, at most 2048"},
+			{protocron.Set{Address: "localhost:8787"}, `address "localhost:8787" is no origin`},
+			{protocron.Set{Address: "http://u:p@x"}, `address "http://u:p@x" is no origin`},
 		} {
 			_, err := call(w, protocron.MethodSet, tc.set)
 			e, ok := errors.AsType[*durableobject.Error](err)
