@@ -155,13 +155,10 @@ func (s *Script) isolateOptions(c clock.Clock) isolate.Options {
 		Manifest: s.o.Bundle.Manifest(), Secrets: s.o.Secrets,
 		Namespace: func(key string) *binding.Namespace { return binding.NewNamespace(key, outgoing{}) },
 	}
-	return isolate.Options{
-		Install: []func(*isolate.Isolate) error{
-			webapi.Install(webapi.Options{Fetch: s.fetch(), Env: bindings.Env()}), installState,
-		},
-		Modules: env.Modules(), Limits: s.o.Limits, Clock: isolateClock{c}, Compatibility: s.compatibility(),
-		OnLog: s.o.OnLog, Log: s.o.Log,
-	}
+	o := bindings.Isolate(webapi.Options{Fetch: s.fetch()})
+	o.Install = append(o.Install, installState)
+	o.Limits, o.Clock, o.OnLog, o.Log = s.o.Limits, isolateClock{c}, s.o.OnLog, s.o.Log
+	return o
 }
 
 // fetch sends an object's requests to the world, after its output gate.

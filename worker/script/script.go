@@ -149,12 +149,9 @@ func New(ctx context.Context, o Options, caller sidecar.Caller) (*Script, error)
 		Namespace: func(key string) *binding.Namespace { return binding.NewNamespace(key, caller) },
 	}
 	s := &Script{o: o, log: o.Log}
-	s.pool = newPool(program, o.Isolates, isolate.Options{
-		Install: []func(*isolate.Isolate) error{webapi.Install(webapi.Options{Fetch: o.Fetch, Env: bindings.Env()})},
-		Modules: env.Modules(), Limits: o.Limits,
-		Compatibility: isolate.Compatibility{Date: m.CompatibilityDate, Flags: m.CompatibilityFlags},
-		OnLog:         o.OnLog, Log: o.Log,
-	})
+	iso := bindings.Isolate(webapi.Options{Fetch: o.Fetch})
+	iso.Limits, iso.OnLog, iso.Log = o.Limits, o.OnLog, o.Log
+	s.pool = newPool(program, o.Isolates, iso)
 	release, _, err := s.pool.take(ctx)
 	if err != nil {
 		s.pool.close()
