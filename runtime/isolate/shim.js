@@ -111,30 +111,6 @@
     },
   });
 
-  // Numbers as people write them in English; the engine's own method takes a radix.
-  const plain = Number.prototype.toString;
-  const fixed = Number.prototype.toFixed;
-  const toLocaleString = {
-    toLocaleString(_, options = {}) {
-      let value = Number(this);
-      if (!isFinite(value)) return value === Infinity ? "∞" : value === -Infinity ? "-∞" : "NaN";
-      const money = options.style === "currency", percent = options.style === "percent";
-      if (percent) value *= 100;
-      const least = options.minimumFractionDigits ?? (money ? 2 : 0);
-      const most = options.maximumFractionDigits ?? Math.max(least, money ? 2 : percent ? 0 : 3);
-      let [whole, part = ""] = apply(fixed, Math.abs(value), [most]).split(".");
-      if (whole.includes("e")) return apply(plain, value, []);
-      while (part.length > least && part.endsWith("0")) part = part.slice(0, -1);
-      if (options.useGrouping !== false) whole = whole.replace(/\B(?=(\d{3})+$)/g, ",");
-      const sign = value < 0 && (Number(whole.replace(/,/g, "")) || Number(part)) ? "-" : "";
-      const unit = money ? ({ USD: "$", EUR: "€", GBP: "£", JPY: "¥" })[options.currency] ?? options.currency + " " : "";
-      return sign + unit + whole + (part ? "." + part : "") + (percent ? "%" : "");
-    },
-  };
-  Object.defineProperty(Number.prototype, "toLocaleString", {
-    value: toLocaleString.toLocaleString, writable: true, configurable: true,
-  });
-
   // The engine hands a Proxy's apply and construct traps an array that it goes on to use itself, so that the
   // arguments change after an await. Traps get a copy.
   const EngineProxy = Proxy;
@@ -357,18 +333,6 @@
       throw e;
     }]);
   } }.any, writable: true, configurable: true });
-
-  // Dates as people write them in English.
-  const two = (n) => String(n).padStart(2, "0");
-  const day = (d) => `${d.getUTCMonth() + 1}/${d.getUTCDate()}/${d.getUTCFullYear()}`;
-  const hour = (d) => `${d.getUTCHours() % 12 || 12}:${two(d.getUTCMinutes())}:${two(d.getUTCSeconds())} ${d.getUTCHours() < 12 ? "AM" : "PM"}`;
-  const local = (name, write) => Object.defineProperty(Date.prototype, name, {
-    value: { [name]() { return Number.isNaN(this.getTime()) ? "Invalid Date" : write(this); } }[name],
-    writable: true, configurable: true,
-  });
-  local("toLocaleDateString", day);
-  local("toLocaleTimeString", hour);
-  local("toLocaleString", (d) => `${day(d)}, ${hour(d)}`);
 
   define(Error, {
     captureStackTrace(target) {

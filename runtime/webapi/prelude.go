@@ -16,7 +16,8 @@ var preludeFiles embed.FS
 // which runs another group; it returns an object with everything.
 func preludeGroups() map[string][]string {
 	return map[string][]string{
-		"dom": {"DOMException"},
+		"dom":  {"DOMException"},
+		"intl": {"Intl"},
 		"events": {
 			"Event", "EventTarget", "CustomEvent", "ErrorEvent", "MessageEvent", "CloseEvent", "PromiseRejectionEvent",
 			"AbortController", "AbortSignal", "MessageChannel", "MessagePort", "ExtendableEvent", "FetchEvent", "ScheduledEvent",
@@ -93,6 +94,7 @@ func (r *Realm) hostFunctions() map[string]func(goja.FunctionCall) goja.Value {
 	return map[string]func(goja.FunctionCall) goja.Value{
 		"readSource":     r.readSource,
 		"cancelSource":   r.cancelSource,
+		"timeZone":       r.timeZone,
 		"newCompression": r.newCompression,
 		"runCompression": r.runCompression,
 		"newDigest":      r.newDigest,
@@ -148,7 +150,9 @@ func (r *Realm) group(name string) *goja.Object {
 	p.loaded[name] = o
 	for _, class := range preludeGroups()[name] {
 		if c, ok := o.Get(class).(*goja.Object); ok {
-			p.prototypes[c.Get("prototype").(*goja.Object)] = true
+			if proto, ok := c.Get("prototype").(*goja.Object); ok {
+				p.prototypes[proto] = true
+			}
 		}
 	}
 	return o

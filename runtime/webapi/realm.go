@@ -65,7 +65,7 @@ func Install(o Options) func(*isolate.Isolate) error {
 		i.SetValue(realmKey{}, r)
 		for _, install := range []func() error{
 			r.takeIntrinsics, r.installHeaders, r.installURL, r.installBodies, r.installEncoding, r.installCrypto,
-			r.installTimers, r.installConsole, r.installPrelude, r.installMisc, r.installFetch, r.installExecution,
+			r.installTimers, r.installConsole, r.installPrelude, r.installMisc, r.installIntl, r.installFetch, r.installExecution,
 		} {
 			if err := install(); err != nil {
 				return fmt.Errorf("install the web platform: %w", err)
