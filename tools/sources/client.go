@@ -109,7 +109,7 @@ func (c *Client) do(ctx context.Context, method, below string, in, out any) erro
 		if json.Unmarshal(text, &said) != nil || said.Message == "" {
 			said.Message = fmt.Sprintf("%s answered with status %d, so it may be no worker", c.o.URL, resp.StatusCode)
 		}
-		return &APIError{resp.StatusCode, said.Message}
+		return &APIError{resp.StatusCode, visible(said.Message)} // a source may have worded it
 	}
 	if err := json.Unmarshal(text, out); err != nil {
 		return fmt.Errorf("the worker's answer: %w", err)

@@ -42,7 +42,7 @@ func (a *api) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		out = map[string]string{"message": "no"}
 	case a.refuse != 0:
 		w.WriteHeader(a.refuse)
-		out = map[string]string{"message": "nobody is there"}
+		out = map[string]string{"message": "nobody is there\x1b]0;owned\a"}
 	case r.URL.Path == "/api/sources" && r.Method == http.MethodGet:
 		out = []props.Source{a.source}
 	case strings.HasSuffix(r.URL.Path, "/tools"):
@@ -153,7 +153,7 @@ func TestFailures(t *testing.T) {
 	}
 	a.refuse = http.StatusBadGateway
 	var refused *sources.APIError
-	if err := c.Add(t.Context(), sources.Addition{}); !errors.As(err, &refused) || err.Error() != "nobody is there" {
+	if err := c.Add(t.Context(), sources.Addition{}); !errors.As(err, &refused) || err.Error() != "nobody is there ]0;owned " {
 		t.Errorf("add: %v", err)
 	}
 	wrong, _ := newClient(t, newAPI(), "other", false)
