@@ -1,5 +1,5 @@
-// What the engine lacks or does wrongly, repaired from within. It runs first in every isolate and yields a function that
-// takes the host's. What later code needs of the language is taken here, since a script may replace any of it.
+// What the engine lacks or does wrongly, repaired from within. It runs first in every isolate and yields a function
+// that takes the host's. What later code needs of the language is taken here, since a script may replace any of it.
 (function (host) {
   const global = globalThis;
   const { apply, construct, ownKeys, getPrototypeOf } = Reflect;
@@ -26,7 +26,10 @@
   define(Promise, {
     withResolvers() {
       let resolve, reject;
-      const promise = new this((a, b) => { resolve = a; reject = b; });
+      const promise = new this((a, b) => {
+        resolve = a;
+        reject = b;
+      });
       return { promise, resolve, reject };
     },
     try(f, ...args) {
@@ -76,34 +79,79 @@
       return this.toWellFormed() === String(this);
     },
     toWellFormed() {
-      return String(this).replace(/[\ud800-\udbff][\udc00-\udfff]|[\ud800-\udfff]/g, (m) => m.length === 2 ? m : "\ufffd");
+      return String(this).replace(/[\ud800-\udbff][\udc00-\udfff]|[\ud800-\udfff]/g, (m) =>
+        m.length === 2 ? m : "\ufffd",
+      );
     },
   });
   define(RegExp, {
     escape(text) {
-      return text.replace(/[\\^$.*+?()[\]{}|\/]/g, "\\$&").replace(/[-,=<>#&!%:;@~'`"]/g,
-        (c) => "\\x" + c.charCodeAt(0).toString(16).padStart(2, "0"));
+      return text
+        .replace(/[\\^$.*+?()[\]{}|\/]/g, "\\$&")
+        .replace(/[-,=<>#&!%:;@~'`"]/g, (c) => "\\x" + c.charCodeAt(0).toString(16).padStart(2, "0"));
     },
   });
   // Iterator helpers.
   const iteratorPrototype = getPrototypeOf(getPrototypeOf([][Symbol.iterator]()));
-  const steps = (it) => ({ __proto__: iteratorPrototype, next: () => it.next(), return: () => it.return?.() ?? { done: true } });
+  const steps = (it) => ({
+    __proto__: iteratorPrototype,
+    next: () => it.next(),
+    return: () => it.return?.() ?? { done: true },
+  });
   define(iteratorPrototype, {
-    *map(f) { let n = 0; for (const v of steps(this)) yield f(v, n++); },
-    *filter(f) { let n = 0; for (const v of steps(this)) if (f(v, n++)) yield v; },
-    *flatMap(f) { let n = 0; for (const v of steps(this)) yield* f(v, n++); },
-    *take(count) { if (count > 0) for (const v of steps(this)) { yield v; if (--count <= 0) return; } },
-    *drop(count) { for (const v of steps(this)) if (count-- <= 0) yield v; },
-    toArray() { return [...steps(this)]; },
-    forEach(f) { let n = 0; for (const v of steps(this)) f(v, n++); },
-    some(f) { let n = 0; for (const v of steps(this)) if (f(v, n++)) return true; return false; },
-    every(f) { let n = 0; for (const v of steps(this)) if (!f(v, n++)) return false; return true; },
-    find(f) { let n = 0; for (const v of steps(this)) if (f(v, n++)) return v; },
+    *map(f) {
+      let n = 0;
+      for (const v of steps(this)) yield f(v, n++);
+    },
+    *filter(f) {
+      let n = 0;
+      for (const v of steps(this)) if (f(v, n++)) yield v;
+    },
+    *flatMap(f) {
+      let n = 0;
+      for (const v of steps(this)) yield* f(v, n++);
+    },
+    *take(count) {
+      if (count > 0)
+        for (const v of steps(this)) {
+          yield v;
+          if (--count <= 0) return;
+        }
+    },
+    *drop(count) {
+      for (const v of steps(this)) if (count-- <= 0) yield v;
+    },
+    toArray() {
+      return [...steps(this)];
+    },
+    forEach(f) {
+      let n = 0;
+      for (const v of steps(this)) f(v, n++);
+    },
+    some(f) {
+      let n = 0;
+      for (const v of steps(this)) if (f(v, n++)) return true;
+      return false;
+    },
+    every(f) {
+      let n = 0;
+      for (const v of steps(this)) if (!f(v, n++)) return false;
+      return true;
+    },
+    find(f) {
+      let n = 0;
+      for (const v of steps(this)) if (f(v, n++)) return v;
+    },
     reduce(f, ...first) {
-      let n = 0, sum = first[0], have = first.length > 0;
+      let n = 0,
+        sum = first[0],
+        have = first.length > 0;
       for (const v of steps(this)) {
         if (have) sum = f(sum, v, n);
-        else { sum = v; have = true; }
+        else {
+          sum = v;
+          have = true;
+        }
         n++;
       }
       if (!have) throw new TypeError("Reduce of empty iterator with no initial value");
@@ -118,7 +166,8 @@
     if (typeof handler !== "object" || handler === null || !(handler.apply || handler.construct)) return handler;
     const copy = Object.create(handler);
     if (handler.apply) copy.apply = (target, self, args) => handler.apply(target, self, [...args]);
-    if (handler.construct) copy.construct = (target, args, newTarget) => handler.construct(target, [...args], newTarget);
+    if (handler.construct)
+      copy.construct = (target, args, newTarget) => handler.construct(target, [...args], newTarget);
     return copy;
   };
   function SafeProxy(target, handler) {
@@ -133,33 +182,50 @@
   replace("Proxy", SafeProxy);
   if (!global.WeakRef) {
     // References are strong: the engine cannot tell what is garbage.
-    replace("WeakRef", class WeakRef {
-      #target;
-      constructor(target) {
-        if (Object(target) !== target) throw new TypeError("WeakRef: target must be an object");
-        this.#target = target;
-      }
-      deref() { return this.#target; }
-      get [Symbol.toStringTag]() { return "WeakRef"; }
-    });
-    replace("FinalizationRegistry", class FinalizationRegistry {
-      constructor(cleanup) {
-        if (typeof cleanup !== "function") throw new TypeError("FinalizationRegistry: cleanup must be callable");
-      }
-      register() {}
-      unregister() { return false; }
-      get [Symbol.toStringTag]() { return "FinalizationRegistry"; }
-    });
+    replace(
+      "WeakRef",
+      class WeakRef {
+        #target;
+        constructor(target) {
+          if (Object(target) !== target) throw new TypeError("WeakRef: target must be an object");
+          this.#target = target;
+        }
+        deref() {
+          return this.#target;
+        }
+        get [Symbol.toStringTag]() {
+          return "WeakRef";
+        }
+      },
+    );
+    replace(
+      "FinalizationRegistry",
+      class FinalizationRegistry {
+        constructor(cleanup) {
+          if (typeof cleanup !== "function") throw new TypeError("FinalizationRegistry: cleanup must be callable");
+        }
+        register() {}
+        unregister() {
+          return false;
+        }
+        get [Symbol.toStringTag]() {
+          return "FinalizationRegistry";
+        }
+      },
+    );
   }
 
   // Strings as the source of a typed array.
   const typedArray = getPrototypeOf(Uint8Array);
   const engineFrom = typedArray.from;
   Object.defineProperty(typedArray, "from", {
-    value: { from(source, ...rest) {
-      return apply(engineFrom, this, [typeof source === "string" ? [...source] : source, ...rest]);
-    } }.from,
-    writable: true, configurable: true,
+    value: {
+      from(source, ...rest) {
+        return apply(engineFrom, this, [typeof source === "string" ? [...source] : source, ...rest]);
+      },
+    }.from,
+    writable: true,
+    configurable: true,
   });
 
   // Explicit resource management.
@@ -171,7 +237,11 @@
         Object.defineProperty(this, "suppressed", { value: suppressed, writable: true, configurable: true });
       }
     }
-    Object.defineProperty(SuppressedError.prototype, "name", { value: "SuppressedError", writable: true, configurable: true });
+    Object.defineProperty(SuppressedError.prototype, "name", {
+      value: "SuppressedError",
+      writable: true,
+      configurable: true,
+    });
     replace("SuppressedError", SuppressedError);
     const method = (value, symbols) => {
       for (const symbol of symbols) {
@@ -181,19 +251,37 @@
       throw new TypeError("the value is not disposable");
     };
     const join = (had, failed, error) => (failed ? new SuppressedError(error, had) : error);
-    const disposed = () => { throw new ReferenceError("the stack is disposed already"); };
+    const disposed = () => {
+      throw new ReferenceError("the stack is disposed already");
+    };
     class DisposableStack {
       #stack = [];
-      get disposed() { return this.#stack === null; }
-      #push(f) { if (this.#stack === null) disposed(); this.#stack.push(f); }
+      get disposed() {
+        return this.#stack === null;
+      }
+      #push(f) {
+        if (this.#stack === null) disposed();
+        this.#stack.push(f);
+      }
       use(value) {
         if (value === null || value === undefined) return value;
         const f = method(value, [Symbol.dispose]);
-        this.#push(() => { apply(f, value, []); });
+        this.#push(() => {
+          apply(f, value, []);
+        });
         return value;
       }
-      adopt(value, f) { this.#push(() => { f(value); }); return value; }
-      defer(f) { this.#push(() => { f(); }); }
+      adopt(value, f) {
+        this.#push(() => {
+          f(value);
+        });
+        return value;
+      }
+      defer(f) {
+        this.#push(() => {
+          f();
+        });
+      }
       move() {
         if (this.#stack === null) disposed();
         const next = new DisposableStack();
@@ -205,27 +293,47 @@
         if (this.#stack === null) return;
         const all = this.#stack.reverse();
         this.#stack = null;
-        let failed = false, error;
+        let failed = false,
+          error;
         for (const f of all) {
-          try { f(); } catch (e) { error = join(error, failed, e); failed = true; }
+          try {
+            f();
+          } catch (e) {
+            error = join(error, failed, e);
+            failed = true;
+          }
         }
         if (failed) throw error;
       }
-      [Symbol.dispose]() { this.dispose(); }
-      get [Symbol.toStringTag]() { return "DisposableStack"; }
+      [Symbol.dispose]() {
+        this.dispose();
+      }
+      get [Symbol.toStringTag]() {
+        return "DisposableStack";
+      }
     }
     class AsyncDisposableStack {
       #stack = [];
-      get disposed() { return this.#stack === null; }
-      #push(f) { if (this.#stack === null) disposed(); this.#stack.push(f); }
+      get disposed() {
+        return this.#stack === null;
+      }
+      #push(f) {
+        if (this.#stack === null) disposed();
+        this.#stack.push(f);
+      }
       use(value) {
         if (value === null || value === undefined) return value;
         const f = method(value, [Symbol.asyncDispose, Symbol.dispose]);
         this.#push(() => apply(f, value, []));
         return value;
       }
-      adopt(value, f) { this.#push(() => f(value)); return value; }
-      defer(f) { this.#push(() => f()); }
+      adopt(value, f) {
+        this.#push(() => f(value));
+        return value;
+      }
+      defer(f) {
+        this.#push(() => f());
+      }
       move() {
         if (this.#stack === null) disposed();
         const next = new AsyncDisposableStack();
@@ -237,23 +345,38 @@
         if (this.#stack === null) return;
         const all = this.#stack.reverse();
         this.#stack = null;
-        let failed = false, error;
+        let failed = false,
+          error;
         for (const f of all) {
-          try { await f(); } catch (e) { error = join(error, failed, e); failed = true; }
+          try {
+            await f();
+          } catch (e) {
+            error = join(error, failed, e);
+            failed = true;
+          }
         }
         if (failed) throw error;
       }
-      [Symbol.asyncDispose]() { return this.disposeAsync(); }
-      get [Symbol.toStringTag]() { return "AsyncDisposableStack"; }
+      [Symbol.asyncDispose]() {
+        return this.disposeAsync();
+      }
+      get [Symbol.toStringTag]() {
+        return "AsyncDisposableStack";
+      }
     }
     replace("DisposableStack", DisposableStack);
     replace("AsyncDisposableStack", AsyncDisposableStack);
   }
 
-  define(iteratorPrototype, { [Symbol.dispose]() { this.return?.(); } });
+  define(iteratorPrototype, {
+    [Symbol.dispose]() {
+      this.return?.();
+    },
+  });
   if (!global.Iterator) {
     function Iterator() {
-      if (!new.target || new.target === Iterator) throw new TypeError("Abstract class Iterator not directly constructable");
+      if (!new.target || new.target === Iterator)
+        throw new TypeError("Abstract class Iterator not directly constructable");
     }
     Object.defineProperty(Iterator, "prototype", { value: iteratorPrototype });
     define(Iterator, {
@@ -263,11 +386,16 @@
       },
     });
     // The language has these two as accessors, for the sake of old programs.
-    const weird = (name, value) => Object.defineProperty(iteratorPrototype, name, {
-      get() { return value; },
-      set(v) { Object.defineProperty(this, name, { value: v, writable: true, enumerable: true, configurable: true }); },
-      configurable: true,
-    });
+    const weird = (name, value) =>
+      Object.defineProperty(iteratorPrototype, name, {
+        get() {
+          return value;
+        },
+        set(v) {
+          Object.defineProperty(this, name, { value: v, writable: true, enumerable: true, configurable: true });
+        },
+        configurable: true,
+      });
     weird("constructor", Iterator);
     weird(Symbol.toStringTag, "Iterator");
     replace("Iterator", Iterator);
@@ -290,24 +418,38 @@
     }
   };
   define(Object.prototype, {
-    __defineGetter__(name, get) { Object.defineProperty(this, name, { get, enumerable: true, configurable: true }); },
-    __defineSetter__(name, set) { Object.defineProperty(this, name, { set, enumerable: true, configurable: true }); },
-    __lookupGetter__(name) { return accessor(this, name)?.get; },
-    __lookupSetter__(name) { return accessor(this, name)?.set; },
+    __defineGetter__(name, get) {
+      Object.defineProperty(this, name, { get, enumerable: true, configurable: true });
+    },
+    __defineSetter__(name, set) {
+      Object.defineProperty(this, name, { set, enumerable: true, configurable: true });
+    },
+    __lookupGetter__(name) {
+      return accessor(this, name)?.get;
+    },
+    __lookupSetter__(name) {
+      return accessor(this, name)?.set;
+    },
   });
   define(Math, {
     sumPrecise(items) {
       // Partial sums that add up to the sum without loss.
       const parts = [];
-      let count = 0, special = 0;
+      let count = 0,
+        special = 0;
       for (const item of items) {
         if (typeof item !== "number") throw new TypeError("Math.sumPrecise takes numbers");
         count++;
-        if (!Number.isFinite(item)) { special += item; continue; }
-        let x = item, n = 0;
+        if (!Number.isFinite(item)) {
+          special += item;
+          continue;
+        }
+        let x = item,
+          n = 0;
         for (let y of parts) {
           if (Math.abs(x) < Math.abs(y)) [x, y] = [y, x];
-          const high = x + y, low = y - (high - x);
+          const high = x + y,
+            low = y - (high - x);
           if (low !== 0) parts[n++] = low;
           x = high;
         }
@@ -319,27 +461,50 @@
     },
   });
   define(ArrayBuffer.prototype, {
-    transfer(length) { return transfer(this, length === undefined ? this.byteLength : Number(length)); },
-    transferToFixedLength(length) { return this.transfer(length); },
-    get detached() { return detached(this); },
+    transfer(length) {
+      return transfer(this, length === undefined ? this.byteLength : Number(length));
+    },
+    transferToFixedLength(length) {
+      return this.transfer(length);
+    },
+    get detached() {
+      return detached(this);
+    },
   });
   // Promise.any says what happened.
   const any = Promise.any;
-  Object.defineProperty(Promise, "any", { value: { any(items) {
-    return apply(then, apply(any, this, [items]), [undefined, (e) => {
-      if (e instanceof AggregateError && e.message === "") {
-        Object.defineProperty(e, "message", { value: "All promises were rejected", writable: true, configurable: true });
-      }
-      throw e;
-    }]);
-  } }.any, writable: true, configurable: true });
+  Object.defineProperty(Promise, "any", {
+    value: {
+      any(items) {
+        return apply(then, apply(any, this, [items]), [
+          undefined,
+          (e) => {
+            if (e instanceof AggregateError && e.message === "") {
+              Object.defineProperty(e, "message", {
+                value: "All promises were rejected",
+                writable: true,
+                configurable: true,
+              });
+            }
+            throw e;
+          },
+        ]);
+      },
+    }.any,
+    writable: true,
+    configurable: true,
+  });
 
   define(Error, {
     captureStackTrace(target) {
       if (Object(target) !== target) throw new TypeError("Invalid argument");
       const lines = layOut(new Error().stack).split("\n").slice(1);
       const head = target instanceof Error ? String(target) : "Error";
-      Object.defineProperty(target, "stack", { value: [head, ...lines].join("\n"), writable: true, configurable: true });
+      Object.defineProperty(target, "stack", {
+        value: [head, ...lines].join("\n"),
+        writable: true,
+        configurable: true,
+      });
     },
     stackTraceLimit: 10,
   });
@@ -349,23 +514,34 @@
     if (!evaluationAllowed()) throw new EvalError("Code generation from strings disallowed for this context");
   };
   const engineEval = global.eval;
-  replace("eval", { eval(code) {
-    if (typeof code !== "string") return code;
-    refuse();
-    return engineEval(code);
-  } }.eval);
+  replace(
+    "eval",
+    {
+      eval(code) {
+        if (typeof code !== "string") return code;
+        refuse();
+        return engineEval(code);
+      },
+    }.eval,
+  );
   const guard = (Engine, name) => {
-    const Guarded = { [name]: function (...args) {
-      refuse();
-      return construct(Engine, args, new.target ?? Engine);
-    } }[name];
+    const Guarded = {
+      [name]: function (...args) {
+        refuse();
+        return construct(Engine, args, new.target ?? Engine);
+      },
+    }[name];
     Object.defineProperty(Guarded, "length", { value: 1, configurable: true });
     Object.defineProperty(Guarded, "prototype", { value: Engine.prototype, writable: false });
     Object.setPrototypeOf(Guarded, getPrototypeOf(Engine));
-    Object.defineProperty(Engine.prototype, "constructor", { value: Guarded, writable: name === "Function", configurable: true });
+    Object.defineProperty(Engine.prototype, "constructor", {
+      value: Guarded,
+      writable: name === "Function",
+      configurable: true,
+    });
     return Guarded;
   };
   replace("Function", guard(global.Function, "Function"));
   guard(function* () {}.constructor, "GeneratorFunction");
   guard(async function () {}.constructor, "AsyncFunction");
-})
+});

@@ -15,15 +15,27 @@
   };
   const needArguments = (given, count, what, type) => {
     if (given < count) {
-      throw new TypeError(`Failed to ${what}: ${what.startsWith("construct") ? "constructor " : ""}parameter ${given + 1} is not of type '${type}'.`);
+      throw new TypeError(
+        `Failed to ${what}: ${what.startsWith("construct") ? "constructor " : ""}parameter ${given + 1} is not of ` +
+          `type '${type}'.`,
+      );
     }
   };
 
   // What only this file may change of an event.
   let begin, end, stopped;
   class Event {
-    #type; #bubbles; #cancelable; #composed;
-    #target = undefined; #current = undefined; #phase = 0; #prevented = false; #stop = false; #passive = false; #dispatching = false;
+    #type;
+    #bubbles;
+    #cancelable;
+    #composed;
+    #target = undefined;
+    #current = undefined;
+    #phase = 0;
+    #prevented = false;
+    #stop = false;
+    #passive = false;
+    #dispatching = false;
     constructor(type, init) {
       needArguments(arguments.length, 1, "construct 'Event'", "string");
       this.#type = String(type);
@@ -33,36 +45,96 @@
     }
     static {
       begin = (e, target) => {
-        if (e.#dispatching) throw new (use("dom").DOMException)("The event is already being dispatched.", "InvalidStateError");
+        if (e.#dispatching)
+          throw new (use("dom").DOMException)("The event is already being dispatched.", "InvalidStateError");
         e.#dispatching = true;
         e.#target = e.#current = target;
         e.#phase = 2;
       };
-      end = (e) => { e.#dispatching = false; e.#current = undefined; e.#phase = 0; e.#stop = false; return !e.#prevented; };
-      stopped = (e, passive) => { e.#passive = passive; return e.#stop; };
+      end = (e) => {
+        e.#dispatching = false;
+        e.#current = undefined;
+        e.#phase = 0;
+        e.#stop = false;
+        return !e.#prevented;
+      };
+      stopped = (e, passive) => {
+        e.#passive = passive;
+        return e.#stop;
+      };
     }
-    get type() { return this.#type; }
-    get eventPhase() { return this.#phase; }
-    get composed() { return this.#composed; }
-    get bubbles() { return this.#bubbles; }
-    get cancelable() { return this.#cancelable; }
-    get defaultPrevented() { return this.#prevented; }
-    get returnValue() { return !this.#prevented; }
-    get currentTarget() { return this.#current; }
-    get target() { return this.#target; }
-    get srcElement() { return this.#target; }
-    get timeStamp() { return 0; }
-    get isTrusted() { return false; }
-    get cancelBubble() { return this.#stop; }
-    set cancelBubble(v) { if (v) this.#stop = true; }
-    composedPath() { return this.#dispatching ? [this.#target] : []; }
-    preventDefault() { if (this.#cancelable && !this.#passive) this.#prevented = true; }
+    get type() {
+      return this.#type;
+    }
+    get eventPhase() {
+      return this.#phase;
+    }
+    get composed() {
+      return this.#composed;
+    }
+    get bubbles() {
+      return this.#bubbles;
+    }
+    get cancelable() {
+      return this.#cancelable;
+    }
+    get defaultPrevented() {
+      return this.#prevented;
+    }
+    get returnValue() {
+      return !this.#prevented;
+    }
+    get currentTarget() {
+      return this.#current;
+    }
+    get target() {
+      return this.#target;
+    }
+    get srcElement() {
+      return this.#target;
+    }
+    get timeStamp() {
+      return 0;
+    }
+    get isTrusted() {
+      return false;
+    }
+    get cancelBubble() {
+      return this.#stop;
+    }
+    set cancelBubble(v) {
+      if (v) this.#stop = true;
+    }
+    composedPath() {
+      return this.#dispatching ? [this.#target] : [];
+    }
+    preventDefault() {
+      if (this.#cancelable && !this.#passive) this.#prevented = true;
+    }
     stopPropagation() {}
-    stopImmediatePropagation() { this.#stop = true; }
+    stopImmediatePropagation() {
+      this.#stop = true;
+    }
   }
-  enumerable(Event, ["type", "target", "srcElement", "currentTarget", "eventPhase", "bubbles", "cancelable", "composed",
-    "defaultPrevented", "returnValue", "isTrusted", "timeStamp", "cancelBubble", "composedPath", "preventDefault",
-    "stopPropagation", "stopImmediatePropagation"]);
+  enumerable(Event, [
+    "type",
+    "target",
+    "srcElement",
+    "currentTarget",
+    "eventPhase",
+    "bubbles",
+    "cancelable",
+    "composed",
+    "defaultPrevented",
+    "returnValue",
+    "isTrusted",
+    "timeStamp",
+    "cancelBubble",
+    "composedPath",
+    "preventDefault",
+    "stopPropagation",
+    "stopImmediatePropagation",
+  ]);
   const phases = { NONE: 0, CAPTURING_PHASE: 1, AT_TARGET: 2, BUBBLING_PHASE: 3 };
   for (const name of Object.keys(phases)) {
     Object.defineProperty(Event, name, { value: phases[name], enumerable: true });
@@ -72,7 +144,12 @@
   class EventTarget {
     #listeners = null;
     addEventListener(type, listener, options) {
-      needArguments(arguments.length, 2, "execute 'addEventListener' on 'EventTarget'", arguments.length ? "function or HandlerObject" : "string");
+      needArguments(
+        arguments.length,
+        2,
+        "execute 'addEventListener' on 'EventTarget'",
+        arguments.length ? "function or HandlerObject" : "string",
+      );
       if (listener === null || listener === undefined) return;
       type = String(type);
       const once = typeof options === "object" && !!options?.once;
@@ -81,13 +158,18 @@
       if (signal?.aborted) return;
       this.#listeners ??= new Map();
       let list = this.#listeners.get(type);
-      if (!list) this.#listeners.set(type, list = []);
+      if (!list) this.#listeners.set(type, (list = []));
       if (list.some((l) => l.listener === listener)) return;
       list.push({ listener, once, passive, removed: false });
       if (signal) signal.addEventListener("abort", () => this.removeEventListener(type, listener), { once: true });
     }
     removeEventListener(type, listener) {
-      needArguments(arguments.length, 2, "execute 'removeEventListener' on 'EventTarget'", arguments.length ? "function or HandlerObject" : "string");
+      needArguments(
+        arguments.length,
+        2,
+        "execute 'removeEventListener' on 'EventTarget'",
+        arguments.length ? "function or HandlerObject" : "string",
+      );
       const list = this.#listeners?.get(String(type));
       const at = list ? list.findIndex((l) => l.listener === listener) : -1;
       if (at >= 0) list.splice(at, 1)[0].removed = true;
@@ -119,7 +201,9 @@
   const handler = (C, type) => {
     const set = new WeakMap();
     Object.defineProperty(C.prototype, "on" + type, {
-      get() { return set.get(this)?.f ?? null; },
+      get() {
+        return set.get(this)?.f ?? null;
+      },
       set(f) {
         const old = set.get(this);
         if (old) old.f = typeof f === "function" ? f : null;
@@ -129,24 +213,35 @@
           this.addEventListener(type, (e) => slot.f?.call(this, e));
         }
       },
-      enumerable: true, configurable: true,
+      enumerable: true,
+      configurable: true,
     });
   };
 
   const withFields = (name, fields) => {
-    const C = { [name]: class extends Event {
-      #values = {};
-      constructor(type, init = {}) {
-        needArguments(arguments.length, 1, `construct '${name}'`, "string");
-        super(type, init);
-        for (const f of Object.keys(fields)) this.#values[f] = init?.[f] ?? fields[f];
-      }
-      static read(e, f) { return e.#values[f]; }
-    } }[name];
+    const C = {
+      [name]: class extends Event {
+        #values = {};
+        constructor(type, init = {}) {
+          needArguments(arguments.length, 1, `construct '${name}'`, "string");
+          super(type, init);
+          for (const f of Object.keys(fields)) this.#values[f] = init?.[f] ?? fields[f];
+        }
+        static read(e, f) {
+          return e.#values[f];
+        }
+      },
+    }[name];
     const read = C.read;
     delete C.read;
     for (const f of Object.keys(fields)) {
-      Object.defineProperty(C.prototype, f, { get() { return read(this, f); }, enumerable: true, configurable: true });
+      Object.defineProperty(C.prototype, f, {
+        get() {
+          return read(this, f);
+        },
+        enumerable: true,
+        configurable: true,
+      });
     }
     Object.defineProperty(C.prototype, Symbol.toStringTag, { value: name, configurable: true });
     return C;
@@ -156,23 +251,31 @@
     #ctx;
     constructor(type, ctx) {
       super(type);
-      if (!(ctx?.waitUntil)) throw new TypeError("Illegal constructor");
+      if (!ctx?.waitUntil) throw new TypeError("Illegal constructor");
       this.#ctx = ctx;
     }
-    waitUntil(promise) { this.#ctx.waitUntil(promise); }
+    waitUntil(promise) {
+      this.#ctx.waitUntil(promise);
+    }
   }
   enumerable(ExtendableEvent, ["waitUntil"]);
   let answerOf;
   class FetchEvent extends ExtendableEvent {
-    #answer; #answered = false;
+    #answer;
+    #answered = false;
     constructor(request, ctx) {
       super("fetch", ctx);
       Object.defineProperty(this, "request", { value: request, enumerable: true });
     }
-    static { answerOf = (e) => (e.#answered ? e.#answer : undefined); }
+    static {
+      answerOf = (e) => (e.#answered ? e.#answer : undefined);
+    }
     respondWith(promise) {
       if (this.#answered) {
-        throw new (use("dom").DOMException)("FetchEvent.respondWith() has already been called; it can only be called once.", "InvalidStateError");
+        throw new (use("dom").DOMException)(
+          "FetchEvent.respondWith() has already been called; it can only be called once.",
+          "InvalidStateError",
+        );
       }
       this.#answered = true;
       this.#answer = promise;
@@ -189,7 +292,9 @@
       Object.defineProperty(this, "scheduledTime", { value: controller.scheduledTime, enumerable: true });
       Object.defineProperty(this, "cron", { value: controller.cron, enumerable: true });
     }
-    noRetry() { this.#controller.noRetry(); }
+    noRetry() {
+      this.#controller.noRetry();
+    }
   }
   enumerable(ScheduledEvent, ["noRetry"]);
   // deliver dispatches a handler's event, and gives what the handler would have returned.
@@ -201,14 +306,22 @@
 
   const CustomEvent = withFields("CustomEvent", { detail: null });
   const ErrorEvent = withFields("ErrorEvent", { message: "", filename: "", lineno: 0, colno: 0, error: undefined });
-  const MessageEvent = withFields("MessageEvent", { data: undefined, origin: "", lastEventId: "", source: null, ports: [] });
+  const MessageEvent = withFields("MessageEvent", {
+    data: undefined,
+    origin: "",
+    lastEventId: "",
+    source: null,
+    ports: [],
+  });
   const CloseEvent = withFields("CloseEvent", { code: 0, reason: "", wasClean: false });
   const PromiseRejectionEvent = withFields("PromiseRejectionEvent", { promise: undefined, reason: undefined });
 
   let abort;
   const secret = {};
   class AbortSignal extends EventTarget {
-    #aborted = false; #reason = undefined; #dependents = null;
+    #aborted = false;
+    #reason = undefined;
+    #dependents = null;
     constructor(key) {
       if (key !== secret) throw new TypeError("Illegal constructor");
       super();
@@ -219,15 +332,24 @@
         s.#aborted = true;
         s.#reason = reason === undefined ? aborted() : reason;
         const dependents = (s.#dependents ?? []).filter((d) => !d.#aborted);
-        for (const d of dependents) { d.#aborted = true; d.#reason = s.#reason; }
+        for (const d of dependents) {
+          d.#aborted = true;
+          d.#reason = s.#reason;
+        }
         s.#dependents = null;
         s.dispatchEvent(new Event("abort"));
         for (const d of dependents) d.dispatchEvent(new Event("abort"));
       };
     }
-    get aborted() { return this.#aborted; }
-    get reason() { return this.#reason; }
-    throwIfAborted() { if (this.#aborted) throw this.#reason; }
+    get aborted() {
+      return this.#aborted;
+    }
+    get reason() {
+      return this.#reason;
+    }
+    throwIfAborted() {
+      if (this.#aborted) throw this.#reason;
+    }
     static abort(reason) {
       const s = new AbortSignal(secret);
       s.#aborted = true;
@@ -259,45 +381,87 @@
   const { throwIfAborted } = AbortSignal.prototype;
   delete AbortSignal.prototype.throwIfAborted;
   handler(AbortSignal, "abort");
-  Object.defineProperty(AbortSignal.prototype, "throwIfAborted", { value: throwIfAborted, writable: true, enumerable: true, configurable: true });
+  Object.defineProperty(AbortSignal.prototype, "throwIfAborted", {
+    value: throwIfAborted,
+    writable: true,
+    enumerable: true,
+    configurable: true,
+  });
   last(AbortSignal);
 
   class AbortController {
     #signal = new AbortSignal(secret);
-    get signal() { return this.#signal; }
-    abort(reason) { abort(this.#signal, reason); }
+    get signal() {
+      return this.#signal;
+    }
+    abort(reason) {
+      abort(this.#signal, reason);
+    }
   }
   enumerable(AbortController, ["signal", "abort"]);
 
   // wait is scheduler.wait with a signal.
-  const wait = (ms, signal) => new Promise((resolve, reject) => {
-    if (signal.aborted) return reject(signal.reason);
-    const stop = () => { clearTimeout(id); reject(signal.reason); };
-    const id = setTimer(() => { signal.removeEventListener("abort", stop); resolve(); }, ms);
-    signal.addEventListener("abort", stop, { once: true });
-  });
+  const wait = (ms, signal) =>
+    new Promise((resolve, reject) => {
+      if (signal.aborted) return reject(signal.reason);
+      const stop = () => {
+        clearTimeout(id);
+        reject(signal.reason);
+      };
+      const id = setTimer(() => {
+        signal.removeEventListener("abort", stop);
+        resolve();
+      }, ms);
+      signal.addEventListener("abort", stop, { once: true });
+    });
 
   // race gives a promise's value, unless a signal is aborted before; stop then ends what the promise is of.
-  const race = (promise, signal, stop) => new Promise((resolve, reject) => {
-    const abort = () => { stop(); reject(signal.reason); };
-    if (signal.aborted) return abort();
-    signal.addEventListener("abort", abort, { once: true });
-    promise.then((v) => { resolve(v); }, (e) => { reject(e); });
-  });
+  const race = (promise, signal, stop) =>
+    new Promise((resolve, reject) => {
+      const abort = () => {
+        stop();
+        reject(signal.reason);
+      };
+      if (signal.aborted) return abort();
+      signal.addEventListener("abort", abort, { once: true });
+      promise.then(
+        (v) => {
+          resolve(v);
+        },
+        (e) => {
+          reject(e);
+        },
+      );
+    });
 
   let connect;
   class MessagePort extends EventTarget {
-    #peer = null; #started = false; #closed = false; #waiting = [];
+    #peer = null;
+    #started = false;
+    #closed = false;
+    #waiting = [];
     constructor(key) {
       if (key !== secret) throw new TypeError("Illegal constructor");
       super();
     }
-    static { connect = (a, b) => { a.#peer = b; b.#peer = a; }; }
+    static {
+      connect = (a, b) => {
+        a.#peer = b;
+        b.#peer = a;
+      };
+    }
     #deliver(data) {
       if (this.#closed) return;
-      if (!this.#started) { this.#waiting.push(data); return; }
+      if (!this.#started) {
+        this.#waiting.push(data);
+        return;
+      }
       queueMicrotask(() => {
-        try { this.dispatchEvent(new MessageEvent("message", { data })); } catch (e) { reportError(e); }
+        try {
+          this.dispatchEvent(new MessageEvent("message", { data }));
+        } catch (e) {
+          reportError(e);
+        }
       });
     }
     postMessage(data) {
@@ -323,22 +487,47 @@
   handler(MessagePort, "close");
   const onmessage = Object.getOwnPropertyDescriptor(MessagePort.prototype, "onmessage");
   Object.defineProperty(MessagePort.prototype, "onmessage", {
-    ...onmessage, set(f) { onmessage.set.call(this, f); this.start(); },
+    ...onmessage,
+    set(f) {
+      onmessage.set.call(this, f);
+      this.start();
+    },
   });
   class MessageChannel {
     #port1 = new MessagePort(secret);
     #port2 = new MessagePort(secret);
-    constructor() { connect(this.#port1, this.#port2); }
-    get port1() { return this.#port1; }
-    get port2() { return this.#port2; }
+    constructor() {
+      connect(this.#port1, this.#port2);
+    }
+    get port1() {
+      return this.#port1;
+    }
+    get port2() {
+      return this.#port2;
+    }
   }
   enumerable(MessageChannel, ["port1", "port2"]);
 
   return {
-    Event, EventTarget, CustomEvent, ErrorEvent, MessageEvent, CloseEvent, PromiseRejectionEvent,
-    AbortController, AbortSignal, MessageChannel, MessagePort,
-    ExtendableEvent, FetchEvent, ScheduledEvent,
-    newSignal: () => new AbortSignal(secret), abort, wait, race, deliver,
+    Event,
+    EventTarget,
+    CustomEvent,
+    ErrorEvent,
+    MessageEvent,
+    CloseEvent,
+    PromiseRejectionEvent,
+    AbortController,
+    AbortSignal,
+    MessageChannel,
+    MessagePort,
+    ExtendableEvent,
+    FetchEvent,
+    ScheduledEvent,
+    newSignal: () => new AbortSignal(secret),
+    abort,
+    wait,
+    race,
+    deliver,
     isSignal: (v) => v instanceof AbortSignal,
   };
-})
+});

@@ -1,25 +1,46 @@
 // Streams. The state of a stream, a reader, a writer and a controller is an object of its own, which only this file can
 // reach; the classes are views of these.
 (function (host, use) {
-  const { readSource, cancelSource, newDecoder, newDigest, updateDigest, finishDigest,
-    newCompression, runCompression } = host;
+  const {
+    readSource,
+    cancelSource,
+    newDecoder,
+    newDigest,
+    updateDigest,
+    finishDigest,
+    newCompression,
+    runCompression,
+  } = host;
   const then = Promise.prototype.then;
   const { apply } = Reflect;
   const react = (p, f, g) => apply(then, p, [f, g]);
   const ignore = () => {};
-  const handled = (p) => { react(p, undefined, ignore); return p; };
+  const handled = (p) => {
+    react(p, undefined, ignore);
+    return p;
+  };
   const deferred = () => {
     const d = {};
-    d.promise = new Promise((resolve, reject) => { d.resolve = resolve; d.reject = reject; });
+    d.promise = new Promise((resolve, reject) => {
+      d.resolve = resolve;
+      d.reject = reject;
+    });
     return d;
   };
   // attempt calls f and gives a promise of what it returns or throws.
   const attempt = (f) => {
-    try { return Promise.resolve(f()); } catch (e) { return Promise.reject(e); }
+    try {
+      return Promise.resolve(f());
+    } catch (e) {
+      return Promise.reject(e);
+    }
   };
   const key = {};
-  const illegal = () => { throw new TypeError("Illegal constructor"); };
-  const invocation = "Illegal invocation: function called with incorrect `this` reference. See " +
+  const illegal = () => {
+    throw new TypeError("Illegal constructor");
+  };
+  const invocation =
+    "Illegal invocation: function called with incorrect `this` reference. See " +
     "https://developers.cloudflare.com/workers/observability/errors/#illegal-invocation-errors for details.";
   // states makes a class's way to its state.
   const states = () => {
@@ -29,7 +50,10 @@
       if (s === undefined) throw new TypeError(invocation);
       return s;
     };
-    of.set = (o, s) => { map.set(o, s); return s; };
+    of.set = (o, s) => {
+      map.set(o, s);
+      return s;
+    };
     of.has = (o) => map.has(o);
     return of;
   };
@@ -47,27 +71,52 @@
   const closedWriterText = "This WritableStream has been closed.";
 
   // Readable side.
-  const R = states();      // ReadableStream
-  const RC = states();     // its controllers
-  const RR = states();     // its readers
+  const R = states(); // ReadableStream
+  const RC = states(); // its controllers
+  const RR = states(); // its readers
 
   const newReadable = (kind, algorithms, highWaterMark, size, stream) => {
     const s = { stream: null, state: "readable", error: undefined, reader: null, disturbed: false, controller: null };
     const c = {
-      s, kind, queue: [], size: 0, highWaterMark, measure: size, started: false, pulling: false, again: false,
-      closing: false, pull: algorithms.pull, cancel: algorithms.cancel, chunkSize: algorithms.chunkSize, request: null,
-      source: algorithms.source, length: algorithms.length, view: null,
+      s,
+      kind,
+      queue: [],
+      size: 0,
+      highWaterMark,
+      measure: size,
+      started: false,
+      pulling: false,
+      again: false,
+      closing: false,
+      pull: algorithms.pull,
+      cancel: algorithms.cancel,
+      chunkSize: algorithms.chunkSize,
+      request: null,
+      source: algorithms.source,
+      length: algorithms.length,
+      view: null,
     };
     s.controller = c;
     s.stream = stream ?? Object.create(ReadableStream.prototype);
     R.set(s.stream, s);
-    c.view = Object.create((kind === "bytes" ? ReadableByteStreamController : ReadableStreamDefaultController).prototype);
+    c.view = Object.create(
+      (kind === "bytes" ? ReadableByteStreamController : ReadableStreamDefaultController).prototype,
+    );
     RC.set(c.view, c);
     return s;
   };
   const begin = (c, start) => {
     const result = start?.();
-    react(Promise.resolve(result), () => { c.started = true; pullIfNeeded(c); }, (e) => { errorReadable(c, e); });
+    react(
+      Promise.resolve(result),
+      () => {
+        c.started = true;
+        pullIfNeeded(c);
+      },
+      (e) => {
+        errorReadable(c, e);
+      },
+    );
   };
   const waiting = (s) => s.reader !== null && s.reader.requests.length > 0;
   const desired = (c) => {
@@ -78,14 +127,28 @@
   const pullIfNeeded = (c) => {
     if (c.s.state !== "readable" || c.closing || !c.started) return;
     if (!waiting(c.s) && !(desired(c) > 0)) return;
-    if (c.pulling) { c.again = true; return; }
+    if (c.pulling) {
+      c.again = true;
+      return;
+    }
     c.pulling = true;
-    react(attempt(() => c.pull?.(c.view)), () => {
-      c.pulling = false;
-      if (c.again) { c.again = false; pullIfNeeded(c); }
-    }, (e) => { errorReadable(c, e); });
+    react(
+      attempt(() => c.pull?.(c.view)),
+      () => {
+        c.pulling = false;
+        if (c.again) {
+          c.again = false;
+          pullIfNeeded(c);
+        }
+      },
+      (e) => {
+        errorReadable(c, e);
+      },
+    );
   };
-  const forget = (c) => { c.pull = c.cancel = c.measure = undefined; };
+  const forget = (c) => {
+    c.pull = c.cancel = c.measure = undefined;
+  };
   const closeReadable = (s) => {
     s.state = "closed";
     forget(s.controller);
@@ -131,7 +194,10 @@
       let size = 1;
       try {
         if (c.measure) size = Number(c.measure(chunk));
-        if (!(size >= 0) || size === Infinity) throw new RangeError("The return value of a queuing strategy's size function must be a finite, non-NaN, non-negative number");
+        if (!(size >= 0) || size === Infinity)
+          throw new RangeError(
+            "The return value of a queuing strategy's size function must be a finite, non-NaN, non-negative number",
+          );
       } catch (e) {
         errorReadable(c, e);
         throw e;
@@ -180,7 +246,10 @@
       q.filled += n;
       c.size -= n;
       if (n === head.size) c.queue.shift();
-      else { head.chunk = head.chunk.subarray(n); head.size -= n; }
+      else {
+        head.chunk = head.chunk.subarray(n);
+        head.size -= n;
+      }
     }
   };
   const readStep = (r, q) => {
@@ -205,8 +274,12 @@
     const d = deferred();
     return {
       promise: d.promise,
-      chunk(value) { d.resolve({ value, done: false }); },
-      close() { d.resolve({ value: undefined, done: true }); },
+      chunk(value) {
+        d.resolve({ value, done: false });
+      },
+      close() {
+        d.resolve({ value: undefined, done: true });
+      },
       error: d.reject,
     };
   };
@@ -214,14 +287,23 @@
     const unit = view.BYTES_PER_ELEMENT ?? 1;
     const d = deferred();
     const q = {
-      promise: d.promise, view, unit, least: least * unit, filled: 0,
+      promise: d.promise,
+      view,
+      unit,
+      least: least * unit,
+      filled: 0,
       value() {
         const n = q.filled - (q.filled % unit);
-        return view instanceof DataView ? new DataView(view.buffer, view.byteOffset, n)
+        return view instanceof DataView
+          ? new DataView(view.buffer, view.byteOffset, n)
           : new view.constructor(view.buffer, view.byteOffset, n / unit);
       },
-      chunk(value) { d.resolve({ value, done: false }); },
-      close() { d.resolve({ value: q.value(), done: q.filled === 0 }); },
+      chunk(value) {
+        d.resolve({ value, done: false });
+      },
+      close() {
+        d.resolve({ value: q.value(), done: q.filled === 0 });
+      },
       error: d.reject,
     };
     return q;
@@ -235,13 +317,19 @@
     c.queue = [];
     c.size = 0;
     closeReadable(s);
-    return react(attempt(() => cancel?.(reason)), ignore);
+    return react(
+      attempt(() => cancel?.(reason)),
+      ignore,
+    );
   };
   const acquire = (s, kind, view) => {
     if (s.reader) throw new TypeError(lockedText);
     const r = { s, kind, requests: [], closed: deferred() };
     if (s.state === "closed") r.closed.resolve();
-    else if (s.state === "errored") { r.closed.reject(s.error); handled(r.closed.promise); }
+    else if (s.state === "errored") {
+      r.closed.reject(s.error);
+      handled(r.closed.promise);
+    }
     s.reader = r;
     if (view) RR.set(view, r);
     return r;
@@ -251,7 +339,10 @@
     if (!s) return;
     const e = new TypeError(releasedText);
     if (s.state === "readable") r.closed.reject(e);
-    else { r.closed = deferred(); r.closed.reject(e); }
+    else {
+      r.closed = deferred();
+      r.closed.reject(e);
+    }
     handled(r.closed.promise);
     r.s = null;
     s.reader = null;
@@ -264,9 +355,12 @@
     else {
       highWaterMark = Number(highWaterMark);
       if (highWaterMark < 0) {
-        throw new TypeError("The value cannot be converted because it is negative and this API expects a positive bigint.");
+        throw new TypeError(
+          "The value cannot be converted because it is negative and this API expects a positive bigint.",
+        );
       }
-      if (Number.isNaN(highWaterMark)) throw new TypeError("The value cannot be converted because it is not an integer.");
+      if (Number.isNaN(highWaterMark))
+        throw new TypeError("The value cannot be converted because it is not an integer.");
     }
     const size = strategy?.size;
     return { highWaterMark, size: size === undefined ? undefined : (chunk) => size(chunk) };
@@ -274,27 +368,42 @@
   const method = (o, name) => {
     const f = o?.[name];
     if (f === undefined) return undefined;
-    if (typeof f !== "function") throw new TypeError(`Incorrect type for the '${name}' field: the provided value is not of type 'function'.`);
+    if (typeof f !== "function")
+      throw new TypeError(`Incorrect type for the '${name}' field: the provided value is not of type 'function'.`);
     return (...args) => apply(f, o, args);
   };
 
   class ReadableStream {
     constructor(source = {}, strategy = {}) {
       if (source === null || typeof source !== "object") {
-        throw new TypeError("Failed to construct 'ReadableStream': constructor parameter 1 is not of type 'UnderlyingSource'.");
+        throw new TypeError(
+          "Failed to construct 'ReadableStream': constructor parameter 1 is not of type 'UnderlyingSource'.",
+        );
       }
       const kind = source.type === undefined ? "default" : String(source.type);
-      if (kind !== "default" && kind !== "bytes") throw new TypeError(`"${kind}" is not a valid type of ReadableStream.`);
+      if (kind !== "default" && kind !== "bytes")
+        throw new TypeError(`"${kind}" is not a valid type of ReadableStream.`);
       const { highWaterMark, size } = strategyOf(strategy, kind === "bytes" ? 0 : 1);
       if (kind === "bytes" && size) throw new RangeError("A stream of bytes takes no strategy with a size function.");
       const chunkSize = source.autoAllocateChunkSize;
-      if (chunkSize !== undefined && !(chunkSize > 0)) throw new TypeError("autoAllocateChunkSize must be greater than zero.");
+      if (chunkSize !== undefined && !(chunkSize > 0))
+        throw new TypeError("autoAllocateChunkSize must be greater than zero.");
       const start = method(source, "start");
-      const s = newReadable(kind, { pull: method(source, "pull"), cancel: method(source, "cancel"), chunkSize }, highWaterMark, size, this);
+      const s = newReadable(
+        kind,
+        { pull: method(source, "pull"), cancel: method(source, "cancel"), chunkSize },
+        highWaterMark,
+        size,
+        this,
+      );
       begin(s.controller, start && (() => start(s.controller.view)));
     }
-    static from(iterable) { return fromIterable(iterable); }
-    get locked() { return R(this).reader !== null; }
+    static from(iterable) {
+      return fromIterable(iterable);
+    }
+    get locked() {
+      return R(this).reader !== null;
+    }
     cancel(reason) {
       return attempt(() => {
         const s = R(this);
@@ -313,7 +422,9 @@
       const wrong = !R.has(readable) ? "readable" : !W.has(writable) ? "writable" : undefined;
       if (wrong) {
         const kind = wrong === "readable" ? "ReadableStream" : "WritableStream";
-        throw new TypeError(`Incorrect type for the '${wrong}' field on 'Transform': the provided value is not of type '${kind}'.`);
+        throw new TypeError(
+          `Incorrect type for the '${wrong}' field on 'Transform': the provided value is not of type '${kind}'.`,
+        );
       }
       if (R(this).reader) throw new TypeError(lockedText);
       if (W(writable).writer) throw new TypeError(writerLockedText);
@@ -324,56 +435,99 @@
       return attempt(() => {
         const s = R(this);
         if (!W.has(destination)) {
-          throw new TypeError("Failed to execute 'pipeTo' on 'ReadableStream': parameter 1 is not of type 'WritableStream'.");
+          throw new TypeError(
+            "Failed to execute 'pipeTo' on 'ReadableStream': parameter 1 is not of type 'WritableStream'.",
+          );
         }
         if (s.reader) throw new TypeError(lockedText);
         if (W(destination).writer) throw new TypeError(writerLockedText);
         return pipe(s, W(destination), options);
       });
     }
-    tee() { return tee(R(this)); }
+    tee() {
+      return tee(R(this));
+    }
     values(options) {
       const r = acquire(R(this), "default");
       const keep = !!options?.preventCancel;
-      let last = Promise.resolve(), done = false;
+      let last = Promise.resolve(),
+        done = false;
       const next = () => {
         if (done) return Promise.resolve({ value: undefined, done: true });
         const q = promiseRequest();
         readStep(r, q);
-        return react(q.promise, (result) => {
-          if (result.done) { done = true; release(r); }
-          return { done: result.done, value: result.value };
-        }, (e) => { done = true; release(r); throw e; });
+        return react(
+          q.promise,
+          (result) => {
+            if (result.done) {
+              done = true;
+              release(r);
+            }
+            return { done: result.done, value: result.value };
+          },
+          (e) => {
+            done = true;
+            release(r);
+            throw e;
+          },
+        );
       };
       const stop = (value) => {
         if (done) return Promise.resolve({ value, done: true });
         done = true;
-        if (keep) { release(r); return Promise.resolve({ value, done: true }); }
+        if (keep) {
+          release(r);
+          return Promise.resolve({ value, done: true });
+        }
         const p = cancelReadable(r.s, value);
         release(r);
         return react(p, () => ({ value, done: true }));
       };
-      return Object.setPrototypeOf({
-        next() { return (last = react(last, next, next)); },
-        return(value) { return (last = react(last, () => stop(value), () => stop(value))); },
-      }, iteratorPrototype);
+      return Object.setPrototypeOf(
+        {
+          next() {
+            return (last = react(last, next, next));
+          },
+          return(value) {
+            return (last = react(
+              last,
+              () => stop(value),
+              () => stop(value),
+            ));
+          },
+        },
+        iteratorPrototype,
+      );
     }
   }
-  const iteratorPrototype = { [Symbol.asyncIterator]() { return this; } };
-  Object.defineProperty(iteratorPrototype, Symbol.toStringTag, { value: "ReadableStream AsyncIterator", configurable: true });
+  const iteratorPrototype = {
+    [Symbol.asyncIterator]() {
+      return this;
+    },
+  };
+  Object.defineProperty(iteratorPrototype, Symbol.toStringTag, {
+    value: "ReadableStream AsyncIterator",
+    configurable: true,
+  });
   Object.defineProperty(ReadableStream.prototype, Symbol.asyncIterator, {
-    value: ReadableStream.prototype.values, writable: true, configurable: true,
+    value: ReadableStream.prototype.values,
+    writable: true,
+    configurable: true,
   });
   finish(ReadableStream, ["locked", "cancel", "getReader", "pipeThrough", "pipeTo", "tee", "values"]);
 
   class ReadableStreamDefaultReader {
     constructor(stream) {
       if (!R.has(stream)) {
-        throw new TypeError("Failed to construct 'ReadableStreamDefaultReader': constructor parameter 1 is not of type 'ReadableStream'.");
+        throw new TypeError(
+          "Failed to construct 'ReadableStreamDefaultReader': constructor parameter 1 is not of type 'ReadableStream'.",
+        );
       }
       acquire(R(stream), "default", this);
     }
-    get closed() { return RR(this).closed.promise; }
+    get closed() {
+      return RR(this).closed.promise;
+    }
     cancel(reason) {
       return attempt(() => {
         const r = RR(this);
@@ -390,28 +544,40 @@
         return q.promise;
       });
     }
-    releaseLock() { release(RR(this)); }
+    releaseLock() {
+      release(RR(this));
+    }
   }
   finish(ReadableStreamDefaultReader, ["closed", "cancel", "read", "releaseLock"]);
 
   class ReadableStreamBYOBReader {
     constructor(stream) {
       if (!R.has(stream)) {
-        throw new TypeError("Failed to construct 'ReadableStreamBYOBReader': constructor parameter 1 is not of type 'ReadableStream'.");
+        throw new TypeError(
+          "Failed to construct 'ReadableStreamBYOBReader': constructor parameter 1 is not of type 'ReadableStream'.",
+        );
       }
-      if (R(stream).controller.kind !== "bytes") throw new TypeError("This ReadableStream does not support BYOB reads.");
+      if (R(stream).controller.kind !== "bytes")
+        throw new TypeError("This ReadableStream does not support BYOB reads.");
       acquire(R(stream), "byob", this);
     }
-    get closed() { return RR(this).closed.promise; }
-    cancel(reason) { return apply(ReadableStreamDefaultReader.prototype.cancel, this, [reason]); }
+    get closed() {
+      return RR(this).closed.promise;
+    }
+    cancel(reason) {
+      return apply(ReadableStreamDefaultReader.prototype.cancel, this, [reason]);
+    }
     read(view, options) {
       return attempt(() => {
         const r = RR(this);
         if (!ArrayBuffer.isView(view)) {
-          throw new TypeError("Failed to execute 'read' on 'ReadableStreamBYOBReader': parameter 1 is not of type 'ArrayBufferView'.");
+          throw new TypeError(
+            "Failed to execute 'read' on 'ReadableStreamBYOBReader': parameter 1 is not of type 'ArrayBufferView'.",
+          );
         }
         if (!r.s) throw new TypeError(releasedText);
-        if (view.byteLength === 0) throw new TypeError("You must call read() on a \"byob\" reader with a positive-sized TypedArray object.");
+        if (view.byteLength === 0)
+          throw new TypeError('You must call read() on a "byob" reader with a positive-sized TypedArray object.');
         const least = options?.min ?? 1;
         if (!(least > 0) || least > (view.length ?? view.byteLength)) {
           throw new TypeError("The minimum number of elements must be greater than zero and at most that of the view.");
@@ -421,22 +587,38 @@
         return q.promise;
       });
     }
-    releaseLock() { release(RR(this)); }
-    readAtLeast(least, view) { return this.read(view, { min: least }); }
+    releaseLock() {
+      release(RR(this));
+    }
+    readAtLeast(least, view) {
+      return this.read(view, { min: least });
+    }
   }
   finish(ReadableStreamBYOBReader, ["closed", "cancel", "read", "readAtLeast", "releaseLock"]);
 
   class ReadableStreamDefaultController {
-    constructor() { illegal(); }
-    get desiredSize() { return desired(RC(this)); }
-    close() { requestClose(RC(this)); }
-    enqueue(chunk) { push(RC(this), chunk); }
-    error(e) { errorReadable(RC(this), e); }
+    constructor() {
+      illegal();
+    }
+    get desiredSize() {
+      return desired(RC(this));
+    }
+    close() {
+      requestClose(RC(this));
+    }
+    enqueue(chunk) {
+      push(RC(this), chunk);
+    }
+    error(e) {
+      errorReadable(RC(this), e);
+    }
   }
   finish(ReadableStreamDefaultController, ["desiredSize", "close", "enqueue", "error"]);
 
   class ReadableByteStreamController {
-    constructor() { illegal(); }
+    constructor() {
+      illegal();
+    }
     get byobRequest() {
       const c = RC(this);
       if (c.request) return c.request.view;
@@ -444,7 +626,8 @@
       const q = r?.requests[0];
       if (!q) return null;
       let target;
-      if (r.kind === "byob") target = new Uint8Array(q.view.buffer, q.view.byteOffset + q.filled, q.view.byteLength - q.filled);
+      if (r.kind === "byob")
+        target = new Uint8Array(q.view.buffer, q.view.byteOffset + q.filled, q.view.byteLength - q.filled);
       else if (c.chunkSize) target = new Uint8Array(c.chunkSize);
       else return null;
       const view = Object.create(ReadableStreamBYOBRequest.prototype);
@@ -452,18 +635,27 @@
       BR.set(view, c.request);
       return view;
     }
-    get desiredSize() { return desired(RC(this)); }
-    close() { requestClose(RC(this)); }
+    get desiredSize() {
+      return desired(RC(this));
+    }
+    close() {
+      requestClose(RC(this));
+    }
     enqueue(chunk) {
       const c = RC(this);
       if (chunk instanceof ArrayBuffer) chunk = new Uint8Array(chunk);
       if (!ArrayBuffer.isView(chunk)) {
-        throw new TypeError("Failed to execute 'enqueue' on 'ReadableByteStreamController': parameter 1 is not of type 'ArrayBufferView'.");
+        throw new TypeError(
+          "Failed to execute 'enqueue' on 'ReadableByteStreamController': parameter 1 is not of type " +
+            "'ArrayBufferView'.",
+        );
       }
       if (chunk.byteLength === 0) throw new TypeError("Cannot enqueue a zero-length ArrayBuffer.");
       push(c, bytes(chunk).slice());
     }
-    error(e) { errorReadable(RC(this), e); }
+    error(e) {
+      errorReadable(RC(this), e);
+    }
   }
   finish(ReadableByteStreamController, ["byobRequest", "desiredSize", "close", "enqueue", "error"]);
 
@@ -474,7 +666,8 @@
     if (c.request !== b) throw new TypeError("This ReadableStreamBYOBRequest has been invalidated.");
     const r = c.s.reader;
     if (n === 0) {
-      if (c.s.state === "readable" && !c.closing) throw new TypeError("The value 0 is allowed only when the stream has been closed.");
+      if (c.s.state === "readable" && !c.closing)
+        throw new TypeError("The value 0 is allowed only when the stream has been closed.");
       c.request = null;
       return;
     }
@@ -493,10 +686,19 @@
     pullIfNeeded(c);
   };
   class ReadableStreamBYOBRequest {
-    constructor() { illegal(); }
-    get view() { const b = BR(this); return b.c.request === b ? b.target : null; }
-    get atLeast() { return 1; }
-    respond(n) { respond(BR(this), Number(n)); }
+    constructor() {
+      illegal();
+    }
+    get view() {
+      const b = BR(this);
+      return b.c.request === b ? b.target : null;
+    }
+    get atLeast() {
+      return 1;
+    }
+    respond(n) {
+      respond(BR(this), Number(n));
+    }
     respondWithNewView(view) {
       const b = BR(this);
       if (view.byteLength > b.target.byteLength) throw new RangeError("The view does not fit the request.");
@@ -510,14 +712,20 @@
     const f = iterable[Symbol.asyncIterator] ?? iterable[Symbol.iterator];
     if (typeof f !== "function") throw new TypeError("The value is not iterable.");
     const it = apply(f, iterable, []);
-    const s = newReadable("default", {
-      async pull(c) {
-        const { value, done } = await it.next();
-        if (done) c.close();
-        else c.enqueue(await value);
+    const s = newReadable(
+      "default",
+      {
+        async pull(c) {
+          const { value, done } = await it.next();
+          if (done) c.close();
+          else c.enqueue(await value);
+        },
+        async cancel(reason) {
+          await it.return?.(reason);
+        },
       },
-      async cancel(reason) { await it.return?.(reason); },
-    }, 0);
+      0,
+    );
     begin(s.controller);
     return s.stream;
   };
@@ -525,25 +733,40 @@
   const tee = (s) => {
     const r = acquire(s, "default");
     const { kind } = s.controller;
-    const branches = [], canceled = [false, false], reasons = [];
+    const branches = [],
+      canceled = [false, false],
+      reasons = [];
     const ended = deferred();
-    let reading = false, again = false;
+    let reading = false,
+      again = false;
     const pull = () => {
-      if (reading) { again = true; return; }
+      if (reading) {
+        again = true;
+        return;
+      }
       reading = true;
       readStep(r, {
         chunk(value) {
           reading = false;
           if (!canceled[0]) push(branches[0], value);
           if (!canceled[1]) push(branches[1], kind === "bytes" ? value.slice() : value);
-          if (again) { again = false; pull(); }
+          if (again) {
+            again = false;
+            pull();
+          }
         },
         close() {
           reading = false;
-          branches.forEach((c, n) => { if (!canceled[n] && !c.closing) requestClose(c); });
+          branches.forEach((c, n) => {
+            if (!canceled[n] && !c.closing) requestClose(c);
+          });
           ended.resolve();
         },
-        error(e) { reading = false; branches.forEach((c) => errorReadable(c, e)); ended.resolve(); },
+        error(e) {
+          reading = false;
+          branches.forEach((c) => errorReadable(c, e));
+          ended.resolve();
+        },
       });
     };
     const cancel = (n) => (reason) => {
@@ -565,17 +788,34 @@
   };
 
   // Writable side.
-  const W = states();      // WritableStream
-  const WC = states();     // its controller
-  const WW = states();     // its writer
+  const W = states(); // WritableStream
+  const WC = states(); // its controller
+  const WW = states(); // its writer
 
   const newWritable = (algorithms, highWaterMark, size, stream) => {
     const s = {
-      stream: null, state: "writable", error: undefined, writer: null, controller: null, requests: [], closeRequest: null,
-      writing: null, closing: null, pendingAbort: null, backpressure: false,
+      stream: null,
+      state: "writable",
+      error: undefined,
+      writer: null,
+      controller: null,
+      requests: [],
+      closeRequest: null,
+      writing: null,
+      closing: null,
+      pendingAbort: null,
+      backpressure: false,
     };
     const c = {
-      s, queue: [], size: 0, highWaterMark, measure: size, started: false, ...algorithms, view: null, abortSource: null,
+      s,
+      queue: [],
+      size: 0,
+      highWaterMark,
+      measure: size,
+      started: false,
+      ...algorithms,
+      view: null,
+      abortSource: null,
     };
     s.controller = c;
     s.stream = stream ?? Object.create(WritableStream.prototype);
@@ -587,8 +827,17 @@
   };
   const beginWritable = (c, start) => {
     const result = start?.();
-    react(Promise.resolve(result), () => { c.started = true; advance(c); },
-      (e) => { c.started = true; deal(c.s, e); });
+    react(
+      Promise.resolve(result),
+      () => {
+        c.started = true;
+        advance(c);
+      },
+      (e) => {
+        c.started = true;
+        deal(c.s, e);
+      },
+    );
   };
   const queued = (s) => s.closeRequest !== null || s.closing !== null;
   const setBackpressure = (s, on) => {
@@ -611,12 +860,21 @@
   const startErroring = (s, e) => {
     s.state = "erroring";
     s.error = e;
-    if (s.writer) { s.writer.ready = deferred(); rejectReady(s.writer, e); }
+    if (s.writer) {
+      s.writer.ready = deferred();
+      rejectReady(s.writer, e);
+    }
     if (!s.writing && !s.closing && s.controller.started) finishErroring(s);
   };
   const rejectClosed = (s) => {
-    if (s.closeRequest) { s.closeRequest.reject(s.error); s.closeRequest = null; }
-    if (s.writer) { s.writer.closed.reject(s.error); handled(s.writer.closed.promise); }
+    if (s.closeRequest) {
+      s.closeRequest.reject(s.error);
+      s.closeRequest = null;
+    }
+    if (s.writer) {
+      s.writer.closed.reject(s.error);
+      handled(s.writer.closed.promise);
+    }
   };
   const finishErroring = (s) => {
     s.state = "errored";
@@ -627,9 +885,21 @@
     const p = s.pendingAbort;
     s.pendingAbort = null;
     if (!p) return rejectClosed(s);
-    if (p.was) { p.d.reject(s.error); return rejectClosed(s); }
-    react(attempt(() => c.abort?.(p.reason)), () => { p.d.resolve(); rejectClosed(s); },
-      (e) => { p.d.reject(e); rejectClosed(s); });
+    if (p.was) {
+      p.d.reject(s.error);
+      return rejectClosed(s);
+    }
+    react(
+      attempt(() => c.abort?.(p.reason)),
+      () => {
+        p.d.resolve();
+        rejectClosed(s);
+      },
+      (e) => {
+        p.d.reject(e);
+        rejectClosed(s);
+      },
+    );
   };
   const advance = (c) => {
     const { s } = c;
@@ -641,45 +911,68 @@
       c.queue.shift();
       s.closing = s.closeRequest;
       s.closeRequest = null;
-      react(attempt(() => c.close?.()), () => {
-        s.closing.resolve();
-        s.closing = null;
-        if (s.state === "erroring") {
-          s.error = undefined;
-          if (s.pendingAbort) { s.pendingAbort.d.resolve(); s.pendingAbort = null; }
-        }
-        s.state = "closed";
-        s.writer?.closed.resolve();
-      }, (e) => {
-        s.closing.reject(e);
-        s.closing = null;
-        if (s.pendingAbort) { s.pendingAbort.d.reject(e); s.pendingAbort = null; }
-        deal(s, e);
-      });
+      react(
+        attempt(() => c.close?.()),
+        () => {
+          s.closing.resolve();
+          s.closing = null;
+          if (s.state === "erroring") {
+            s.error = undefined;
+            if (s.pendingAbort) {
+              s.pendingAbort.d.resolve();
+              s.pendingAbort = null;
+            }
+          }
+          s.state = "closed";
+          s.writer?.closed.resolve();
+        },
+        (e) => {
+          s.closing.reject(e);
+          s.closing = null;
+          if (s.pendingAbort) {
+            s.pendingAbort.d.reject(e);
+            s.pendingAbort = null;
+          }
+          deal(s, e);
+        },
+      );
       return;
     }
     s.writing = s.requests.shift();
-    react(attempt(() => c.write?.(head.chunk, c.view)), () => {
-      s.writing.resolve();
-      s.writing = null;
-      c.queue.shift();
-      c.size -= head.size;
-      if (!queued(s) && s.state === "writable") setBackpressure(s, c.highWaterMark - c.size <= 0);
-      advance(c);
-    }, (e) => {
-      s.writing.reject(e);
-      s.writing = null;
-      deal(s, e);
-    });
+    react(
+      attempt(() => c.write?.(head.chunk, c.view)),
+      () => {
+        s.writing.resolve();
+        s.writing = null;
+        c.queue.shift();
+        c.size -= head.size;
+        if (!queued(s) && s.state === "writable") setBackpressure(s, c.highWaterMark - c.size <= 0);
+        advance(c);
+      },
+      (e) => {
+        s.writing.reject(e);
+        s.writing = null;
+        deal(s, e);
+      },
+    );
   };
   const write = (w, chunk) => {
     const { s } = w;
     const c = s.controller;
     let size = 1;
     if (c.measure && s.state === "writable") {
-      try { size = Number(c.measure(chunk)); } catch (e) { deal(s, e); }
+      try {
+        size = Number(c.measure(chunk));
+      } catch (e) {
+        deal(s, e);
+      }
       if (!(size >= 0) || size === Infinity) {
-        deal(s, new RangeError("The return value of a queuing strategy's size function must be a finite, non-NaN, non-negative number"));
+        deal(
+          s,
+          new RangeError(
+            "The return value of a queuing strategy's size function must be a finite, non-NaN, non-negative number",
+          ),
+        );
         size = 1;
       }
     }
@@ -699,7 +992,7 @@
     if (s.state === "closed" || s.state === "errored" || queued(s)) {
       return Promise.reject(s.state === "errored" ? s.error : new TypeError(closedWriterText));
     }
-    const d = s.closeRequest = deferred();
+    const d = (s.closeRequest = deferred());
     if (s.writer && s.backpressure && s.state === "writable") s.writer.ready.resolve();
     s.controller.queue.push({ close: true, size: 0 });
     advance(s.controller);
@@ -719,11 +1012,16 @@
     if (s.writer) throw new TypeError(writerLockedText);
     const w = { s, ready: deferred(), closed: deferred() };
     s.writer = w;
-    if (s.state === "erroring") { rejectReady(w, s.error); } else if (s.state === "errored") {
+    if (s.state === "erroring") {
+      rejectReady(w, s.error);
+    } else if (s.state === "errored") {
       rejectReady(w, s.error);
       w.closed.reject(s.error);
       handled(w.closed.promise);
-    } else if (s.state === "closed") { w.ready.resolve(); w.closed.resolve(); } else if (queued(s) || !s.backpressure) w.ready.resolve();
+    } else if (s.state === "closed") {
+      w.ready.resolve();
+      w.closed.resolve();
+    } else if (queued(s) || !s.backpressure) w.ready.resolve();
     if (view) WW.set(view, w);
     return w;
   };
@@ -734,7 +1032,10 @@
     w.ready = deferred();
     rejectReady(w, e);
     if (s.state === "writable" || s.state === "erroring") w.closed.reject(e);
-    else { w.closed = deferred(); w.closed.reject(e); }
+    else {
+      w.closed = deferred();
+      w.closed.reject(e);
+    }
     handled(w.closed.promise);
     s.writer = null;
     w.s = null;
@@ -745,10 +1046,17 @@
       if (sink?.type !== undefined) throw new RangeError("Invalid type is specified");
       const { highWaterMark, size } = strategyOf(strategy, 1);
       const start = method(sink, "start");
-      const s = newWritable({ write: method(sink, "write"), close: method(sink, "close"), abort: method(sink, "abort") }, highWaterMark, size, this);
+      const s = newWritable(
+        { write: method(sink, "write"), close: method(sink, "close"), abort: method(sink, "abort") },
+        highWaterMark,
+        size,
+        this,
+      );
       beginWritable(s.controller, start && (() => start(s.controller.view)));
     }
-    get locked() { return W(this).writer !== null; }
+    get locked() {
+      return W(this).writer !== null;
+    }
     abort(reason) {
       return attempt(() => {
         const s = W(this);
@@ -763,19 +1071,27 @@
         return closeWritable(s);
       });
     }
-    getWriter() { return new WritableStreamDefaultWriter(this); }
+    getWriter() {
+      return new WritableStreamDefaultWriter(this);
+    }
   }
   finish(WritableStream, ["locked", "abort", "close", "getWriter"]);
 
   class WritableStreamDefaultWriter {
     constructor(stream) {
       if (!W.has(stream)) {
-        throw new TypeError("Failed to construct 'WritableStreamDefaultWriter': constructor parameter 1 is not of type 'WritableStream'.");
+        throw new TypeError(
+          "Failed to construct 'WritableStreamDefaultWriter': constructor parameter 1 is not of type 'WritableStream'.",
+        );
       }
       acquireWriter(W(stream), this);
     }
-    get closed() { return WW(this).closed.promise; }
-    get ready() { return WW(this).ready.promise; }
+    get closed() {
+      return WW(this).closed.promise;
+    }
+    get ready() {
+      return WW(this).ready.promise;
+    }
     get desiredSize() {
       const { s } = WW(this);
       if (!s) throw new TypeError(writerReleasedText);
@@ -796,7 +1112,9 @@
         return closeWritable(w.s);
       });
     }
-    releaseLock() { releaseWriter(WW(this)); }
+    releaseLock() {
+      releaseWriter(WW(this));
+    }
     write(chunk) {
       return attempt(() => {
         const w = WW(this);
@@ -808,7 +1126,9 @@
   finish(WritableStreamDefaultWriter, ["closed", "ready", "desiredSize", "abort", "close", "releaseLock", "write"]);
 
   class WritableStreamDefaultController {
-    constructor() { illegal(); }
+    constructor() {
+      illegal();
+    }
     get signal() {
       const c = WC(this);
       if (!c.signal) {
@@ -818,7 +1138,10 @@
       }
       return c.signal;
     }
-    error(e) { const c = WC(this); if (c.s.state === "writable") startErroring(c.s, e); }
+    error(e) {
+      const c = WC(this);
+      if (c.s.state === "writable") startErroring(c.s, e);
+    }
   }
   finish(WritableStreamDefaultController, ["signal", "error"]);
 
@@ -828,7 +1151,9 @@
     const w = acquireWriter(destination);
     source.disturbed = true;
     const result = deferred();
-    let over = false, last = Promise.resolve(), stop;
+    let over = false,
+      last = Promise.resolve(),
+      stop;
     const finalize = (failed, e) => {
       releaseWriter(w);
       release(r);
@@ -839,22 +1164,50 @@
     const shut = (action, failed, e) => {
       if (over) return;
       over = true;
-      const go = () => react(attempt(() => action?.()), () => finalize(failed, e), (e2) => finalize(true, e2));
+      const go = () =>
+        react(
+          attempt(() => action?.()),
+          () => finalize(failed, e),
+          (e2) => finalize(true, e2),
+        );
       if (destination.state === "writable" && !queued(destination)) react(last, go, go);
       else go();
     };
-    const sourceClosed = () => shut(preventClose ? undefined : () => {
-      if (queued(destination) || destination.state === "closed") return undefined;
-      return closeWritable(destination);
-    }, false);
+    const sourceClosed = () =>
+      shut(
+        preventClose
+          ? undefined
+          : () => {
+              if (queued(destination) || destination.state === "closed") return undefined;
+              return closeWritable(destination);
+            },
+        false,
+      );
     const sourceFailed = (e) => shut(preventAbort ? undefined : () => abortWritable(destination, e), true, e);
     const destinationFailed = (e) => shut(preventCancel ? undefined : () => cancelReadable(source, e), true, e);
     if (signal) {
-      stop = () => shut(() => Promise.all([
-        preventAbort ? undefined : destination.state === "writable" ? abortWritable(destination, signal.reason) : undefined,
-        preventCancel ? undefined : source.state === "readable" ? cancelReadable(source, signal.reason) : undefined,
-      ]), true, signal.reason);
-      if (signal.aborted) { stop(); return result.promise; }
+      stop = () =>
+        shut(
+          () =>
+            Promise.all([
+              preventAbort
+                ? undefined
+                : destination.state === "writable"
+                  ? abortWritable(destination, signal.reason)
+                  : undefined,
+              preventCancel
+                ? undefined
+                : source.state === "readable"
+                  ? cancelReadable(source, signal.reason)
+                  : undefined,
+            ]),
+          true,
+          signal.reason,
+        );
+      if (signal.aborted) {
+        stop();
+        return result.promise;
+      }
       signal.addEventListener("abort", stop);
     }
     if (source.state === "errored") sourceFailed(source.error);
@@ -862,28 +1215,34 @@
     else if (source.state === "closed") sourceClosed();
     else if (queued(destination) || destination.state === "closed") destinationFailed(new TypeError(closedWriterText));
     if (over) return result.promise;
-    react(w.closed.promise, ignore, (e) => { if (w.s) destinationFailed(e); });
+    react(w.closed.promise, ignore, (e) => {
+      if (w.s) destinationFailed(e);
+    });
     const step = () => {
       if (over) return;
-      react(w.ready.promise, () => {
-        if (over) return;
-        readStep(r, {
-          chunk(value) {
-            last = handled(write(w, value));
-            step();
-          },
-          close: sourceClosed,
-          error: sourceFailed,
-        });
-      }, ignore);
+      react(
+        w.ready.promise,
+        () => {
+          if (over) return;
+          readStep(r, {
+            chunk(value) {
+              last = handled(write(w, value));
+              step();
+            },
+            close: sourceClosed,
+            error: sourceFailed,
+          });
+        },
+        ignore,
+      );
     };
     step();
     return result.promise;
   };
 
   // Transforms.
-  const T = states();      // TransformStream
-  const TC = states();     // its controller
+  const T = states(); // TransformStream
+  const TC = states(); // its controller
   const newTransform = (algorithms, writeStrategy, readStrategy, stream) => {
     const t = { readable: null, writable: null, view: null, change: null, finished: null, backpressure: true };
     const c = () => t.readable.controller;
@@ -907,50 +1266,103 @@
     t.algorithms = algorithms;
     t.view = Object.create(TransformStreamDefaultController.prototype);
     TC.set(t.view, t);
-    const run = (chunk) => react(attempt(() => t.algorithms.transform?.(chunk, t.view)), ignore, (e) => { t.fail(e); throw e; });
+    const run = (chunk) =>
+      react(
+        attempt(() => t.algorithms.transform?.(chunk, t.view)),
+        ignore,
+        (e) => {
+          t.fail(e);
+          throw e;
+        },
+      );
     const settleOnce = (f) => {
       t.finished ??= f();
       return t.finished;
     };
-    t.writable = newWritable({
-      write(chunk) {
-        if (t.algorithms.bytes && !ArrayBuffer.isView(chunk) && !(chunk instanceof ArrayBuffer) && typeof chunk !== "string") {
-          const e = new TypeError(notBytes);
-          t.fail(e);
-          throw e;
-        }
-        if (!t.backpressure) return run(chunk);
-        return react(t.change.promise, () => {
-          if (t.writable.state === "erroring") throw t.writable.error;
-          return run(chunk);
-        });
+    t.writable = newWritable(
+      {
+        write(chunk) {
+          if (
+            t.algorithms.bytes &&
+            !ArrayBuffer.isView(chunk) &&
+            !(chunk instanceof ArrayBuffer) &&
+            typeof chunk !== "string"
+          ) {
+            const e = new TypeError(notBytes);
+            t.fail(e);
+            throw e;
+          }
+          if (!t.backpressure) return run(chunk);
+          return react(t.change.promise, () => {
+            if (t.writable.state === "erroring") throw t.writable.error;
+            return run(chunk);
+          });
+        },
+        close() {
+          return settleOnce(() =>
+            react(
+              attempt(() => t.algorithms.flush?.(t.view)),
+              () => {
+                t.algorithms = {};
+                if (t.readable.state === "errored") throw t.readable.error;
+                if (!c().closing && t.readable.state === "readable") requestClose(c());
+              },
+              (e) => {
+                t.fail(e);
+                throw e;
+              },
+            ),
+          );
+        },
+        abort(reason) {
+          return settleOnce(() =>
+            react(
+              attempt(() => t.algorithms.cancel?.(reason)),
+              () => {
+                t.algorithms = {};
+                if (t.readable.state === "errored") throw t.readable.error;
+                errorReadable(c(), reason);
+              },
+              (e) => {
+                errorReadable(c(), e);
+                throw e;
+              },
+            ),
+          );
+        },
       },
-      close() {
-        return settleOnce(() => react(attempt(() => t.algorithms.flush?.(t.view)), () => {
-          t.algorithms = {};
-          if (t.readable.state === "errored") throw t.readable.error;
-          if (!c().closing && t.readable.state === "readable") requestClose(c());
-        }, (e) => { t.fail(e); throw e; }));
-      },
-      abort(reason) {
-        return settleOnce(() => react(attempt(() => t.algorithms.cancel?.(reason)), () => {
-          t.algorithms = {};
-          if (t.readable.state === "errored") throw t.readable.error;
-          errorReadable(c(), reason);
-        }, (e) => { errorReadable(c(), e); throw e; }));
-      },
-    }, writeStrategy.highWaterMark, writeStrategy.size);
-    t.readable = newReadable(algorithms.bytes ? "bytes" : "default", {
-      pull() { setPressure(false); return t.change.promise; },
-      cancel(reason) {
-        return settleOnce(() => react(attempt(() => t.algorithms.cancel?.(reason)), () => {
-          t.algorithms = {};
-          if (t.writable.state === "errored") throw t.writable.error;
-          if (t.writable.state === "writable") startErroring(t.writable, reason);
+      writeStrategy.highWaterMark,
+      writeStrategy.size,
+    );
+    t.readable = newReadable(
+      algorithms.bytes ? "bytes" : "default",
+      {
+        pull() {
           setPressure(false);
-        }, (e) => { if (t.writable.state === "writable") startErroring(t.writable, e); setPressure(false); throw e; }));
+          return t.change.promise;
+        },
+        cancel(reason) {
+          return settleOnce(() =>
+            react(
+              attempt(() => t.algorithms.cancel?.(reason)),
+              () => {
+                t.algorithms = {};
+                if (t.writable.state === "errored") throw t.writable.error;
+                if (t.writable.state === "writable") startErroring(t.writable, reason);
+                setPressure(false);
+              },
+              (e) => {
+                if (t.writable.state === "writable") startErroring(t.writable, e);
+                setPressure(false);
+                throw e;
+              },
+            ),
+          );
+        },
       },
-    }, readStrategy.highWaterMark, readStrategy.size);
+      readStrategy.highWaterMark,
+      readStrategy.size,
+    );
     T.set(stream, t);
     const started = deferred();
     begin(c(), () => started.promise);
@@ -961,9 +1373,13 @@
   const emit = (t, chunk) => {
     const c = t.readable.controller;
     if (c.closing || t.readable.state !== "readable") {
-      throw t.readable.state === "errored" ? t.readable.error : new TypeError("The readable side of this TransformStream is no longer readable.");
+      throw t.readable.state === "errored"
+        ? t.readable.error
+        : new TypeError("The readable side of this TransformStream is no longer readable.");
     }
-    try { push(c, chunk); } catch (e) {
+    try {
+      push(c, chunk);
+    } catch (e) {
       t.unblock(e);
       throw t.readable.state === "errored" ? t.readable.error : e;
     }
@@ -976,21 +1392,39 @@
       if (transformer?.readableType !== undefined || transformer?.writableType !== undefined) {
         throw new RangeError("Invalid type is specified");
       }
-      newTransform({
-        start: method(transformer, "start"),
-        transform: method(transformer, "transform") ?? ((chunk, c) => c.enqueue(chunk)),
-        flush: method(transformer, "flush"), cancel: method(transformer, "cancel"),
-      }, strategyOf(writable, 1), strategyOf(readable, 0), this);
+      newTransform(
+        {
+          start: method(transformer, "start"),
+          transform: method(transformer, "transform") ?? ((chunk, c) => c.enqueue(chunk)),
+          flush: method(transformer, "flush"),
+          cancel: method(transformer, "cancel"),
+        },
+        strategyOf(writable, 1),
+        strategyOf(readable, 0),
+        this,
+      );
     }
-    get readable() { return T(this).readable.stream; }
-    get writable() { return T(this).writable.stream; }
+    get readable() {
+      return T(this).readable.stream;
+    }
+    get writable() {
+      return T(this).writable.stream;
+    }
   }
   finish(TransformStream, ["readable", "writable"]);
   class TransformStreamDefaultController {
-    constructor() { illegal(); }
-    get desiredSize() { return desired(TC(this).readable.controller); }
-    enqueue(chunk) { emit(TC(this), chunk); }
-    error(e) { TC(this).fail(e); }
+    constructor() {
+      illegal();
+    }
+    get desiredSize() {
+      return desired(TC(this).readable.controller);
+    }
+    enqueue(chunk) {
+      emit(TC(this), chunk);
+    }
+    error(e) {
+      TC(this).fail(e);
+    }
     terminate() {
       const t = TC(this);
       const c = t.readable.controller;
@@ -1006,17 +1440,30 @@
     if (typeof chunk === "string") return new TextEncoder().encode(chunk);
     throw new TypeError(text);
   };
-  const notBytes = "This TransformStream is being used as a byte stream, but received an object of non-ArrayBuffer/ArrayBufferView type on its writable side.";
+  const notBytes =
+    "This TransformStream is being used as a byte stream, but received an object of non-ArrayBuffer/ArrayBufferView " +
+    "type on its writable side.";
   class IdentityTransformStream extends TransformStream {
     constructor(strategy = {}) {
       super();
-      newTransform({ bytes: true, transform(chunk, c) {
-        const b = toBytes(chunk, notBytes);
-        if (b.byteLength > 0) emit(TC(c), b);
-      } }, strategyOf(strategy, 1), { highWaterMark: 0 }, this);
+      newTransform(
+        {
+          bytes: true,
+          transform(chunk, c) {
+            const b = toBytes(chunk, notBytes);
+            if (b.byteLength > 0) emit(TC(c), b);
+          },
+        },
+        strategyOf(strategy, 1),
+        { highWaterMark: 0 },
+        this,
+      );
     }
   }
-  Object.defineProperty(IdentityTransformStream.prototype, Symbol.toStringTag, { value: "IdentityTransformStream", configurable: true });
+  Object.defineProperty(IdentityTransformStream.prototype, Symbol.toStringTag, {
+    value: "IdentityTransformStream",
+    configurable: true,
+  });
   class FixedLengthStream extends IdentityTransformStream {
     constructor(length, strategy = {}) {
       super(strategy);
@@ -1024,22 +1471,30 @@
       if (!(left >= 0) || !Number.isSafeInteger(left)) {
         throw new TypeError("FixedLengthStream requires an integer expected length less than 2^53.");
       }
-      const t = newTransform({
-        bytes: true,
-        transform(chunk, c) {
-          const b = toBytes(chunk, notBytes);
-          left -= b.byteLength;
-          if (left < 0) throw new TypeError("Attempt to write too many bytes through a FixedLengthStream.");
-          if (b.byteLength > 0) emit(TC(c), b);
+      const t = newTransform(
+        {
+          bytes: true,
+          transform(chunk, c) {
+            const b = toBytes(chunk, notBytes);
+            left -= b.byteLength;
+            if (left < 0) throw new TypeError("Attempt to write too many bytes through a FixedLengthStream.");
+            if (b.byteLength > 0) emit(TC(c), b);
+          },
+          flush() {
+            if (left > 0) throw new TypeError("FixedLengthStream did not see all expected bytes before close().");
+          },
         },
-        flush() {
-          if (left > 0) throw new TypeError("FixedLengthStream did not see all expected bytes before close().");
-        },
-      }, strategyOf(strategy, 1), { highWaterMark: 0 }, this);
+        strategyOf(strategy, 1),
+        { highWaterMark: 0 },
+        this,
+      );
       t.readable.controller.length = left;
     }
   }
-  Object.defineProperty(FixedLengthStream.prototype, Symbol.toStringTag, { value: "FixedLengthStream", configurable: true });
+  Object.defineProperty(FixedLengthStream.prototype, Symbol.toStringTag, {
+    value: "FixedLengthStream",
+    configurable: true,
+  });
 
   class TextEncoderStream extends TransformStream {
     constructor() {
@@ -1049,13 +1504,20 @@
           let text = high + String(chunk);
           high = "";
           const last = text.charCodeAt(text.length - 1);
-          if (last >= 0xd800 && last <= 0xdbff) { high = text.slice(-1); text = text.slice(0, -1); }
+          if (last >= 0xd800 && last <= 0xdbff) {
+            high = text.slice(-1);
+            text = text.slice(0, -1);
+          }
           if (text) c.enqueue(new TextEncoder().encode(text));
         },
-        flush(c) { if (high) c.enqueue(new TextEncoder().encode(high)); },
+        flush(c) {
+          if (high) c.enqueue(new TextEncoder().encode(high));
+        },
       });
     }
-    get encoding() { return "utf-8"; }
+    get encoding() {
+      return "utf-8";
+    }
   }
   finish(TextEncoderStream, ["encoding"]);
   class TextDecoderStream extends TransformStream {
@@ -1067,18 +1529,28 @@
           const text = decoder.decode(chunk, { stream: true });
           if (text) c.enqueue(text);
         },
-        flush(c) { const text = decoder.decode(); if (text) c.enqueue(text); },
+        flush(c) {
+          const text = decoder.decode();
+          if (text) c.enqueue(text);
+        },
       });
       this.#decoder = decoder;
     }
-    get encoding() { return this.#decoder.encoding; }
-    get fatal() { return this.#decoder.fatal; }
-    get ignoreBOM() { return this.#decoder.ignoreBOM; }
+    get encoding() {
+      return this.#decoder.encoding;
+    }
+    get fatal() {
+      return this.#decoder.fatal;
+    }
+    get ignoreBOM() {
+      return this.#decoder.ignoreBOM;
+    }
   }
   finish(TextDecoderStream, ["encoding", "fatal", "ignoreBOM"]);
 
   class DigestStream extends WritableStream {
-    #digest; #count;
+    #digest;
+    #count;
     constructor(algorithm) {
       const digest = newDigest(algorithm);
       const result = deferred();
@@ -1086,41 +1558,61 @@
       handled(result.promise);
       super({
         write(chunk) {
-          const b = toBytes(chunk, "DigestStream is a byte stream but received an object of non-ArrayBuffer/ArrayBufferView/string type on its writable side.");
+          const b = toBytes(
+            chunk,
+            "DigestStream is a byte stream but received an object of non-ArrayBuffer/ArrayBufferView/string type on its " +
+              "writable side.",
+          );
           count.bytes += b.byteLength;
           updateDigest(digest, b);
         },
-        close() { result.resolve(finishDigest(digest)); },
-        abort(e) { result.reject(e); },
+        close() {
+          result.resolve(finishDigest(digest));
+        },
+        abort(e) {
+          result.reject(e);
+        },
       });
       this.#digest = result.promise;
       this.#count = count;
     }
-    get digest() { return this.#digest; }
-    get bytesWritten() { return BigInt(this.#count.bytes); }
+    get digest() {
+      return this.#digest;
+    }
+    get bytesWritten() {
+      return BigInt(this.#count.bytes);
+    }
   }
   finish(DigestStream, ["digest", "bytesWritten"]);
 
   const compression = (name, decompress) => {
-    const C = { [name]: class extends TransformStream {
-      constructor(format) {
-        if (arguments.length === 0) throw new TypeError(`Failed to construct '${name}': constructor parameter 1 is not of type 'string'.`);
-        super();
-        const handle = newCompression(String(format), decompress);
-        if (!handle) throw new TypeError("The compression format must be either 'deflate', 'deflate-raw' or 'gzip'.");
-        newTransform({
-          bytes: true,
-          transform(chunk, c) {
-            const out = runCompression(handle, toBytes(chunk, notBytes), false);
-            if (out) emit(TC(c), out);
-          },
-          flush(c) {
-            const out = runCompression(handle, undefined, true);
-            if (out) emit(TC(c), out);
-          },
-        }, { highWaterMark: 1 }, { highWaterMark: 0 }, this);
-      }
-    } }[name];
+    const C = {
+      [name]: class extends TransformStream {
+        constructor(format) {
+          if (arguments.length === 0)
+            throw new TypeError(`Failed to construct '${name}': constructor parameter 1 is not of type 'string'.`);
+          super();
+          const handle = newCompression(String(format), decompress);
+          if (!handle) throw new TypeError("The compression format must be either 'deflate', 'deflate-raw' or 'gzip'.");
+          newTransform(
+            {
+              bytes: true,
+              transform(chunk, c) {
+                const out = runCompression(handle, toBytes(chunk, notBytes), false);
+                if (out) emit(TC(c), out);
+              },
+              flush(c) {
+                const out = runCompression(handle, undefined, true);
+                if (out) emit(TC(c), out);
+              },
+            },
+            { highWaterMark: 1 },
+            { highWaterMark: 0 },
+            this,
+          );
+        }
+      },
+    }[name];
     Object.defineProperty(C.prototype, Symbol.toStringTag, { value: name, configurable: true });
     return C;
   };
@@ -1128,79 +1620,132 @@
   const DecompressionStream = compression("DecompressionStream", true);
 
   const strategy = (name, size) => {
-    const C = { [name]: class {
-      #highWaterMark;
-      constructor(init) {
-        if (init === null || typeof init !== "object") {
-          throw new TypeError(`Failed to construct '${name}': constructor parameter 1 is not of type 'QueuingStrategyInit'.`);
+    const C = {
+      [name]: class {
+        #highWaterMark;
+        constructor(init) {
+          if (init === null || typeof init !== "object") {
+            throw new TypeError(
+              `Failed to construct '${name}': constructor parameter 1 is not of type 'QueuingStrategyInit'.`,
+            );
+          }
+          this.#highWaterMark = Number(init.highWaterMark);
         }
-        this.#highWaterMark = Number(init.highWaterMark);
-      }
-      get highWaterMark() { return this.#highWaterMark; }
-      get size() { return size; }
-    } }[name];
+        get highWaterMark() {
+          return this.#highWaterMark;
+        }
+        get size() {
+          return size;
+        }
+      },
+    }[name];
     finish(C, ["highWaterMark", "size"]);
     return C;
   };
-  const ByteLengthQueuingStrategy = strategy("ByteLengthQueuingStrategy", function size(chunk) { return chunk?.byteLength; });
-  const CountQueuingStrategy = strategy("CountQueuingStrategy", function size() { return 1; });
+  const ByteLengthQueuingStrategy = strategy("ByteLengthQueuingStrategy", function size(chunk) {
+    return chunk?.byteLength;
+  });
+  const CountQueuingStrategy = strategy("CountQueuingStrategy", function size() {
+    return 1;
+  });
 
   // What Go calls.
   const fromSource = (source, length) => {
-    const s = newReadable("bytes", {
-      source, length,
-      pull: (c) => react(readSource(source), (chunk) => {
-        if (chunk === undefined) c.close();
-        else push(RC(c), chunk);
-      }),
-      cancel: () => cancelSource(source),
-    }, 0);
+    const s = newReadable(
+      "bytes",
+      {
+        source,
+        length,
+        pull: (c) =>
+          react(readSource(source), (chunk) => {
+            if (chunk === undefined) c.close();
+            else push(RC(c), chunk);
+          }),
+        cancel: () => cancelSource(source),
+      },
+      0,
+    );
     s.controller.started = true;
     return s.stream;
   };
-  const readAll = (stream, f, limit) => new Promise((resolve, reject) => {
-    const r = acquire(R(stream), "default");
-    const chunks = [];
-    let size = 0;
-    const fail = (e) => { release(r); reject(e); };
-    const next = () => readStep(r, {
-      chunk(value) {
-        let b;
-        try { b = ArrayBuffer.isView(value) ? bytes(value) : value instanceof ArrayBuffer ? new Uint8Array(value) : null; } catch (e) { b = null; }
-        if (!b) {
-          const e = new TypeError("This ReadableStream did not return bytes.");
-          handled(cancelReadable(r.s, e));
-          return fail(e);
-        }
-        chunks.push(b);
-        size += b.byteLength;
-        if (size > limit) {
-          const e = new TypeError("Memory limit would be exceeded before EOF.");
-          handled(cancelReadable(r.s, e));
-          return fail(e);
-        }
-        queueMicrotask(next);
-      },
-      close() {
+  const readAll = (stream, f, limit) =>
+    new Promise((resolve, reject) => {
+      const r = acquire(R(stream), "default");
+      const chunks = [];
+      let size = 0;
+      const fail = (e) => {
         release(r);
-        const all = chunks.length === 1 ? chunks[0] : new Uint8Array(size);
-        if (chunks.length !== 1) {
-          let at = 0;
-          for (const b of chunks) { all.set(b, at); at += b.byteLength; }
-        }
-        try { resolve(f(all)); } catch (e) { reject(e); }
-      },
-      error: fail,
+        reject(e);
+      };
+      const next = () =>
+        readStep(r, {
+          chunk(value) {
+            let b;
+            try {
+              b = ArrayBuffer.isView(value)
+                ? bytes(value)
+                : value instanceof ArrayBuffer
+                  ? new Uint8Array(value)
+                  : null;
+            } catch (e) {
+              b = null;
+            }
+            if (!b) {
+              const e = new TypeError("This ReadableStream did not return bytes.");
+              handled(cancelReadable(r.s, e));
+              return fail(e);
+            }
+            chunks.push(b);
+            size += b.byteLength;
+            if (size > limit) {
+              const e = new TypeError("Memory limit would be exceeded before EOF.");
+              handled(cancelReadable(r.s, e));
+              return fail(e);
+            }
+            queueMicrotask(next);
+          },
+          close() {
+            release(r);
+            const all = chunks.length === 1 ? chunks[0] : new Uint8Array(size);
+            if (chunks.length !== 1) {
+              let at = 0;
+              for (const b of chunks) {
+                all.set(b, at);
+                at += b.byteLength;
+              }
+            }
+            try {
+              resolve(f(all));
+            } catch (e) {
+              reject(e);
+            }
+          },
+          error: fail,
+        });
+      next();
     });
-    next();
-  });
 
   return {
-    ReadableStream, ReadableStreamDefaultReader, ReadableStreamBYOBReader, ReadableStreamBYOBRequest,
-    ReadableStreamDefaultController, ReadableByteStreamController, WritableStream, WritableStreamDefaultWriter,
-    WritableStreamDefaultController, TransformStream, TransformStreamDefaultController, ByteLengthQueuingStrategy,
-    CountQueuingStrategy, IdentityTransformStream, FixedLengthStream, TextEncoderStream, TextDecoderStream,
-    DigestStream, CompressionStream, DecompressionStream,
+    ReadableStream,
+    ReadableStreamDefaultReader,
+    ReadableStreamBYOBReader,
+    ReadableStreamBYOBRequest,
+    ReadableStreamDefaultController,
+    ReadableByteStreamController,
+    WritableStream,
+    WritableStreamDefaultWriter,
+    WritableStreamDefaultController,
+    TransformStream,
+    TransformStreamDefaultController,
+    ByteLengthQueuingStrategy,
+    CountQueuingStrategy,
+    IdentityTransformStream,
+    FixedLengthStream,
+    TextEncoderStream,
+    TextDecoderStream,
+    DigestStream,
+    CompressionStream,
+    DecompressionStream,
     describe: (v) => {
       if (R.has(v)) {
         const { state, controller: c } = R(v);
@@ -1213,13 +1758,26 @@
     disturbed: (v) => R(v).disturbed,
     locked: (v) => R(v).reader !== null,
     length: (v) => R(v).controller.length,
-    fromIterable, fromSource, readAll,
+    fromIterable,
+    fromSource,
+    readAll,
     tee: (v) => tee(R(v)),
     getReader: (v) => acquire(R(v), "default"),
-    read: (r) => { const q = promiseRequest(); readStep(r, q); return q.promise; },
-    cancel: (r, reason) => { if (r.s) handled(cancelReadable(r.s, reason)); },
+    read: (r) => {
+      const q = promiseRequest();
+      readStep(r, q);
+      return q.promise;
+    },
+    cancel: (r, reason) => {
+      if (r.s) handled(cancelReadable(r.s, reason));
+    },
     // consume leaves a stream as if it had been read to its end.
-    consume: (v) => { const s = R(v); s.disturbed = true; acquire(s, "default"); closeReadable(s); },
+    consume: (v) => {
+      const s = R(v);
+      s.disturbed = true;
+      acquire(s, "default");
+      closeReadable(s);
+    },
     takeSource: (v) => {
       const s = R(v);
       if (!s.controller.source || s.disturbed || s.reader) return undefined;
@@ -1235,16 +1793,32 @@
       const r = acquire(s, "default");
       s.disturbed = true;
       const { kind } = s.controller;
-      const p = newReadable(kind, {
-        pull: () => new Promise((resolve) => readStep(r, {
-          chunk(value) { push(p.controller, value); resolve(); },
-          close() { requestClose(p.controller); resolve(); },
-          error(e) { errorReadable(p.controller, e); resolve(); },
-        })),
-        cancel: (reason) => cancelReadable(s, reason),
-      }, 0);
+      const p = newReadable(
+        kind,
+        {
+          pull: () =>
+            new Promise((resolve) =>
+              readStep(r, {
+                chunk(value) {
+                  push(p.controller, value);
+                  resolve();
+                },
+                close() {
+                  requestClose(p.controller);
+                  resolve();
+                },
+                error(e) {
+                  errorReadable(p.controller, e);
+                  resolve();
+                },
+              }),
+            ),
+          cancel: (reason) => cancelReadable(s, reason),
+        },
+        0,
+      );
       begin(p.controller);
       return p.stream;
     },
   };
-})
+});
