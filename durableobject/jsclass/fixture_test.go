@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 
@@ -49,7 +50,16 @@ type world struct {
 	t     *testing.T
 	host  *host.Host
 	store *storage.Store
-	log   strings.Builder
+
+	mu  sync.Mutex // guards log
+	log []string
+}
+
+// logged returns what was logged so far.
+func (w *world) logged() string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return strings.Join(w.log, "\n")
 }
 
 // makeBundle builds a module whose classes are named; those whose names begin with "Sql" are declared to use SQLite.
@@ -104,7 +114,11 @@ func (w *world) start(b *bundle.Bundle, fs vfs.FS) (end func()) {
 	t := w.t
 	script, err := jsclass.New(jsclass.Options{
 		Bundle: b, Isolates: 2, Log: slog.New(slog.NewTextHandler(t.Output(), nil)),
-		OnLog: func(e isolate.Entry) { w.log.WriteString(string(e.Level) + ": " + e.Text + "\n") },
+		OnLog: func(e isolate.Entry) {
+			w.mu.Lock()
+			defer w.mu.Unlock()
+			w.log = append(w.log, string(e.Level)+": "+e.Text)
+		},
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -105,8 +105,8 @@ func TestLifetime(t *testing.T) {
 		w.want("Probe", "age", "3")
 		time.Sleep(2 * time.Second)
 		synctest.Wait()
-		if !strings.Contains(w.log.String(), "Uncaught (in promise) Error: late") {
-			t.Errorf("log: %s", w.log.String())
+		if log := w.logged(); !strings.Contains(log, "Uncaught (in promise) Error: late") {
+			t.Errorf("log: %s", log)
 		}
 	})
 }

@@ -1,6 +1,7 @@
 package jsclass_test
 
 import (
+	"strings"
 	"testing"
 	"time"
 )
@@ -38,6 +39,9 @@ func TestCounter(t *testing.T) {
 		w.wantError("Counter", "made", `TypeError: The RPC receiver does not implement the method "made". [remote]`)
 		w.wantError("Counter", "alarm", "TypeError: 'alarm' is a reserved method and cannot be called over RPC. [remote]")
 		w.wantError("Counter", "greeting", `TypeError: "greeting" is not a function. [remote]`)
+		if log := w.logged(); !strings.Contains(log, "error: Uncaught TypeError: t\n    at ") {
+			t.Errorf("log: %s", log)
+		}
 		status, body, err := w.fetch("Counter", "POST", "/x", "abc")
 		if err != nil || status != 299 || body != "POST /x abc" {
 			t.Errorf("fetch: %d %q %v", status, body, err)

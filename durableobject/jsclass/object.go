@@ -89,6 +89,16 @@ func (o *object) construct(*isolate.Event) (goja.Value, error) {
 // outward is an error as the object's caller gets it.
 func (o *object) outward(err error) error { return env.Outward(o.class.script.compatibility(), err) }
 
+// uncaught is outward for how an event ended: what the script did not catch is logged here, with its stack, for that
+// does not leave the process.
+func (o *object) uncaught(err error) error {
+	x, ok := errors.AsType[*isolate.Exception](err)
+	if ok && o.class.script.o.OnLog != nil && o.state.Broken() == nil {
+		o.class.script.o.OnLog(isolate.Entry{Level: isolate.LevelError, Text: "Uncaught " + x.Stack, Uncaught: x})
+	}
+	return o.outward(err)
+}
+
 // notResponse is workerd's.
 const notResponse = "Callback returned incorrect type; expected 'Promise'"
 
@@ -115,7 +125,7 @@ func (o *object) Fetch(ctx context.Context, w http.ResponseWriter, r *http.Reque
 		return err
 	}
 	if err != nil {
-		return o.outward(err)
+		return o.uncaught(err)
 	}
 	defer resp.Body.Close()
 	return o.respond(ctx, w, resp)
@@ -211,7 +221,7 @@ func (o *object) Call(ctx context.Context, method string, args []byte) ([]byte, 
 		out = env.Encode(r, v, env.ForCall)
 		return nil
 	})
-	return out, o.outward(err)
+	return out, o.uncaught(err)
 }
 
 // HandlesAlarms implements actor.AlarmHandler.
@@ -223,7 +233,7 @@ func (o *object) Alarm(ctx context.Context, a actor.AlarmInfo) error {
 		return actor.ErrNoAlarmHandler
 	}
 	rt := o.isolate.Runtime()
-	return o.outward(o.run(ctx, &o.root, func(*isolate.Event) (goja.Value, error) {
+	return o.uncaught(o.run(ctx, &o.root, func(*isolate.Event) (goja.Value, error) {
 		info, err := o.engine.alarmInfo(goja.Undefined(), rt.ToValue(a.ScheduledTime.UnixMilli()), rt.ToValue(a.RetryCount))
 		if err != nil {
 			return nil, err

@@ -44,7 +44,7 @@ type Options struct {
 	Limits isolate.Limits
 	// Fetch sends requests to the world; nil refuses them.
 	Fetch webapi.Fetcher
-	// OnLog is told of console lines and uncaught errors, from the isolates' goroutines. It must not block.
+	// OnLog is told of console lines and uncaught errors, from any goroutine. It must not block.
 	OnLog func(isolate.Entry)
 	// Log takes faults of the engine; nil discards them.
 	Log *slog.Logger

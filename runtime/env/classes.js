@@ -72,13 +72,13 @@
 			}
 			if (name === "then" || name in objectPrototype) return name === "then" ? undefined : Reflect.get(target, name);
 			if (!host.rpc) return undefined;
-			return property(target[handleKey], name);
+			return property(handles.get(target), name);
 		},
 	};
-	const handleKey = Symbol("handle");
+	const handles = new WeakMap();
 	const newStub = (handle, id) => {
 		const target = make(DurableObjectStub);
-		defineProperty(target, handleKey, { value: handle });
+		handles.set(target, handle);
 		defineProperty(target, "id", { value: id, enumerable: true });
 		defineProperty(target, "name", { value: id.name, enumerable: true });
 		defineProperty(target, "fetch", {
