@@ -189,13 +189,17 @@ func (s *Sessions) begin(w http.ResponseWriter, account, organization string) er
 
 // signOut takes the form that ends a session.
 func (s *Sessions) signOut(w http.ResponseWriter, r *http.Request) {
-	if v, ok := s.Visitor(r); ok {
-		if err := s.CheckForm(w, r, v); err != nil {
-			s.message(w, http.StatusForbidden, page.Message{
-				Head: s.Head("Not signed out", v), Text: "This form is out of date. Reload the page and try again.", Tone: "bad",
-			})
-			return
-		}
+	// A form from elsewhere comes without the cookie, and the answer would remove that all the same.
+	err := s.CheckOrigin(r)
+	if v, ok := s.Visitor(r); ok && err == nil {
+		err = s.CheckForm(w, r, v)
+	}
+	if err != nil {
+		s.message(w, http.StatusForbidden, page.Message{
+			Head: page.Head{Title: "Not signed out"}, Tone: "bad",
+			Text: "This form is out of date. Reload the page and try again.",
+		})
+		return
 	}
 	s.setCookie(w, &http.Cookie{Name: s.cookie, Path: "/", MaxAge: -1})
 	s.message(w, http.StatusOK, page.Message{

@@ -395,6 +395,11 @@ func TestForms(t *testing.T) {
 	if w := b.do("POST", "/auth/signout", url.Values{"csrf": {"x"}}, own); w.Code != 403 || b.page() == nil {
 		t.Errorf("a forged sign-out: %d", w.Code)
 	}
+	other := newBrowser(t, Options{}) // as one that keeps its cookies from a request of another site
+	foreign := map[string]string{"Sec-Fetch-Site": "cross-site", "Origin": "http://localhost:3000"}
+	if w := other.do("POST", "/auth/signout", nil, foreign); w.Code != 403 || w.Header().Get("Set-Cookie") != "" {
+		t.Errorf("a sign-out by another site: %d, %q", w.Code, w.Header().Get("Set-Cookie"))
+	}
 	if w := b.do("POST", "/auth/signout", url.Values{"csrf": {csrf}}, own); w.Code != 200 || b.page() != nil {
 		t.Errorf("sign-out: %d, and the page was told %v", w.Code, b.page())
 	}
