@@ -132,7 +132,7 @@ func (f *hostFlags) serveBundle(ctx context.Context, sys system, reflection bool
 	}
 	return host.Serve(ctx, host.Options{
 		Listener: l, Address: address, Dir: f.dir, Router: router, Worker: b.Manifest().Name, Classes: script.Classes(),
-		TestClock: f.testClock, Reflection: reflection, Log: log,
+		Services: services(), TestClock: f.testClock, Reflection: reflection, Log: log,
 	})
 }
 

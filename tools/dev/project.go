@@ -28,8 +28,12 @@ const (
 	scriptHealthPath = "/cdn-cgi/tandem/health"
 )
 
-// hasObjects reports whether the project has object classes, for which a host runs.
-func (p *Project) hasObjects() bool { return len(p.Bundle.Manifest().Classes) > 0 }
+// hasObjects reports whether the project has object classes or uses a service that is made of objects, for which a host
+// runs.
+func (p *Project) hasObjects() bool {
+	m := p.Bundle.Manifest()
+	return len(m.Classes)+len(m.KV)+len(m.Crons) > 0
+}
 
 // writeProject writes what the processes of a project read as they start.
 func (s *stack) writeProject(p *Project) error {
@@ -101,7 +105,7 @@ func (s *stack) projectWorker(after []string) process {
 // next ones run.
 func (s *supervisor) reload(p *Project) {
 	if p.hasObjects() != s.options.Project.hasObjects() {
-		s.log.Warn("object classes have come or gone: stop tandem dev and start it again")
+		s.log.Warn("object classes, KV or crons have come or gone: stop tandem dev and start it again")
 		return
 	}
 	if err := s.stack.writeProject(p); err != nil {

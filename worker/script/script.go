@@ -10,6 +10,7 @@ import (
 	"runtime"
 	"time"
 
+	"golang.org/x/sync/errgroup"
 	"google.golang.org/grpc"
 
 	routerpb "github.com/tandem-do/tandem/proto/router/v1"
@@ -111,7 +112,26 @@ func serve(ctx context.Context, o Options, caller sidecar.Caller) error {
 	if err != nil {
 		return errors.Join(err, o.Listener.Close())
 	}
-	return in.Serve(ctx, o.Listener)
+	return s.takeEvents(ctx, in, caller)
+}
+
+// takeEvents takes requests until ctx ends. In development it also tells the Worker's schedules, whose events come by HTTP.
+func (s *Script) takeEvents(ctx context.Context, in *ingress.Ingress, caller sidecar.Caller) error {
+	address := s.o.Listener.Addr()
+	if !s.o.Development || address.Network() != "tcp" {
+		return in.Serve(ctx, s.o.Listener)
+	}
+	var g errgroup.Group
+	told, stop := context.WithCancel(ctx)
+	g.Go(func() error {
+		s.tellSchedules(told, caller, address)
+		return nil
+	})
+	g.Go(func() error {
+		defer stop()
+		return in.Serve(ctx, s.o.Listener)
+	})
+	return g.Wait()
 }
 
 func health(w http.ResponseWriter, _ *http.Request) {
