@@ -124,6 +124,7 @@ func outward(ctx context.Context, err error) *sidecar.Error {
 			e.Reason = known.Reason
 		}
 		e.Retryable, e.Overloaded, e.Reset = known.Retryable, known.Overloaded, known.Reset
+		e.Properties = known.Properties
 	case errors.As(err, &fault):
 		e.Name = fault.Class
 	case ctx.Err() != nil && (errors.Is(err, ctx.Err()) || errors.Is(err, context.Cause(ctx))):

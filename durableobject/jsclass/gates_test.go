@@ -162,3 +162,16 @@ func TestBodies(t *testing.T) {
 		w.wantError("Broken", "x", "TypeError: not today [reset]")
 	})
 }
+
+// From 2026-04-21 on an error keeps its name and its own properties.
+func TestEnhancedErrors(t *testing.T) {
+	t.Parallel()
+	bubbleAt(t, "2026-08-20", probe(map[string]string{
+		"custom": `class CE extends Error { name = "CE"; code = 7; f = () => 1 } throw new CE("msg")`,
+		"caught": `try { await env.PROBE.getByName("p").custom() } catch (e) {
+			return [e instanceof Error, e.name, e.message, e.code, e.f, e.remote, e.durableObjectId === env.PROBE.idFromName("p").toString()] }`,
+	}), []string{"Probe"}, func(w *world) {
+		w.want("Probe", "caught", `[true, "CE", "msg", 7, undefined, true, true]`)
+		w.wantError("Probe", "custom", "CE: msg [remote]")
+	})
+}

@@ -91,12 +91,31 @@ func (o *object) outward(err error) error { return env.Outward(o.class.script.co
 
 // uncaught is outward for how an event ended: what the script did not catch is logged here, with its stack, for that
 // does not leave the process.
-func (o *object) uncaught(err error) error {
+func (o *object) uncaught(ctx context.Context, err error) error {
 	x, ok := errors.AsType[*isolate.Exception](err)
-	if ok && o.class.script.o.OnLog != nil && o.state.Broken() == nil {
+	if !ok {
+		return o.outward(err)
+	}
+	if o.class.script.o.OnLog != nil && o.state.Broken() == nil {
 		o.class.script.o.OnLog(isolate.Entry{Level: isolate.LevelError, Text: "Uncaught " + x.Stack, Uncaught: x})
 	}
-	return o.outward(err)
+	out := o.outward(err)
+	if known, ok := errors.AsType[*sidecar.Error](out); ok && x.Value != nil && env.EnhancedErrors(o.isolate.Compatibility()) {
+		known.Properties = string(o.properties(ctx, x.Value))
+	}
+	return out
+}
+
+// properties are those of an error that the script threw, in the turn that ctx belongs to.
+func (o *object) properties(ctx context.Context, thrown goja.Value) (out []byte) {
+	if o.state.Broken() != nil {
+		return nil
+	}
+	_ = o.run(ctx, &o.root, func(*isolate.Event) (goja.Value, error) { // an error leaves nothing to say
+		out = env.ErrorProperties(o.engine.realm, thrown, map[string]string{"durableObjectId": o.state.ID().String()})
+		return goja.Undefined(), nil
+	}, nil)
+	return out
 }
 
 // notResponse is workerd's.
@@ -125,7 +144,7 @@ func (o *object) Fetch(ctx context.Context, w http.ResponseWriter, r *http.Reque
 		return err
 	}
 	if err != nil {
-		return o.uncaught(err)
+		return o.uncaught(ctx, err)
 	}
 	defer resp.Body.Close()
 	return o.respond(ctx, w, resp)
@@ -221,7 +240,7 @@ func (o *object) Call(ctx context.Context, method string, args []byte) ([]byte, 
 		out = env.Encode(r, v, env.ForCall)
 		return nil
 	})
-	return out, o.uncaught(err)
+	return out, o.uncaught(ctx, err)
 }
 
 // HandlesAlarms implements actor.AlarmHandler.
@@ -233,7 +252,7 @@ func (o *object) Alarm(ctx context.Context, a actor.AlarmInfo) error {
 		return actor.ErrNoAlarmHandler
 	}
 	rt := o.isolate.Runtime()
-	return o.uncaught(o.run(ctx, &o.root, func(*isolate.Event) (goja.Value, error) {
+	return o.uncaught(ctx, o.run(ctx, &o.root, func(*isolate.Event) (goja.Value, error) {
 		info, err := o.engine.alarmInfo(goja.Undefined(), rt.ToValue(a.ScheduledTime.UnixMilli()), rt.ToValue(a.RetryCount))
 		if err != nil {
 			return nil, err

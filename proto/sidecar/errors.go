@@ -23,6 +23,9 @@ const (
 	ReasonStorage      = dopb.ErrorReason_ERROR_REASON_STORAGE
 )
 
+// MaxErrorPropertiesBytes bounds Error.Properties; what is larger does not cross the wire.
+const MaxErrorPropertiesBytes = 16 << 10
+
 // Error is an error of a call as the caller's script sees it, with the properties that workerd sets.
 // It is the only kind of error that crosses the wire; every other one is an internal error there, whose
 // cause stays in the log of the process where it arose.
@@ -41,6 +44,9 @@ type Error struct {
 	Overloaded bool
 	// Reset is true when the instance was discarded; "durableObjectReset" to scripts.
 	Reset bool
+	// Properties are further properties as one serialized object (V8 format), at most MaxErrorPropertiesBytes; empty
+	// when there are none.
+	Properties string
 	// Epoch is the host's own epoch, with ReasonStaleEpoch.
 	Epoch uint64
 	// Cause is the error behind it in this process; it never crosses the wire.

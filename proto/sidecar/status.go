@@ -59,13 +59,17 @@ func (e *Error) code() codes.Code {
 	return codes.Internal
 }
 
-// ToCallError returns the wire's form of e, which holds everything but the cause.
+// ToCallError returns the wire's form of e, which holds everything but the cause, and no properties that are too large.
 func ToCallError(e *Error) *dopb.CallError {
-	return &dopb.CallError{
+	c := &dopb.CallError{
 		Code: uint32(e.code()), Reason: e.Reason, Message: e.Message, Name: e.Name,
 		Remote: e.Remote, Retryable: e.Retryable, Overloaded: e.Overloaded, DurableObjectReset: e.Reset,
 		Epoch: e.Epoch,
 	}
+	if len(e.Properties) > 0 && len(e.Properties) <= MaxErrorPropertiesBytes {
+		c.Properties = []byte(e.Properties)
+	}
+	return c
 }
 
 // FromCallError returns the error that the wire's form says.
@@ -73,7 +77,7 @@ func FromCallError(c *dopb.CallError) *Error {
 	return &Error{
 		Reason: c.GetReason(), Message: c.GetMessage(), Name: c.GetName(),
 		Remote: c.GetRemote(), Retryable: c.GetRetryable(), Overloaded: c.GetOverloaded(),
-		Reset: c.GetDurableObjectReset(), Epoch: c.GetEpoch(),
+		Reset: c.GetDurableObjectReset(), Epoch: c.GetEpoch(), Properties: string(c.GetProperties()),
 	}
 }
 

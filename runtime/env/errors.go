@@ -43,10 +43,43 @@ func Outward(c isolate.Compatibility, err error) error {
 	switch {
 	case x.Name == "":
 		e.Name = "Error"
-	case !known && !c.Since("2026-04-21", "enhanced_error_serialization", "legacy_error_serialization"):
+	case !known && !EnhancedErrors(c):
 		e.Name, e.Message = "Error", x.Name+": "+x.Message
 	}
 	return e
+}
+
+// EnhancedErrors reports whether a script's errors keep their names and own properties on their way to others.
+func EnhancedErrors(c isolate.Compatibility) bool {
+	return c.Since("2026-04-21", "enhanced_error_serialization", "legacy_error_serialization")
+}
+
+// ErrorProperties serializes the own properties of an error that was thrown, with more of them, for
+// sidecar.Error.Properties. Those that cannot be serialized are left out. It returns nil when there are none.
+func ErrorProperties(r *webapi.Realm, v goja.Value, more map[string]string) []byte {
+	o, ok := v.(*goja.Object)
+	if !ok {
+		return nil
+	}
+	out := r.Isolate().Runtime().NewObject()
+	for _, name := range o.Keys() {
+		switch name {
+		case "name", "message", "stack", "remote", "retryable", "overloaded", "durableObjectReset":
+			continue
+		}
+		r.Isolate().Runtime().Try(func() {
+			value := o.Get(name)
+			Encode(r, value, ForCall) // throws for what cannot be
+			_ = out.Set(name, value)
+		})
+	}
+	for name, text := range more {
+		_ = out.Set(name, text)
+	}
+	if len(out.Keys()) == 0 {
+		return nil
+	}
+	return Encode(r, out, ForCall)
 }
 
 // thrown is an error that a fetch through a stub rejects with.
@@ -54,6 +87,21 @@ type thrown struct{ error }
 
 // JSValue makes the value that is thrown.
 func (t *thrown) JSValue(r *webapi.Realm) goja.Value { return ErrorValue(r, t.error) }
+
+// setProperties gives an error the properties that came with it.
+func setProperties(r *webapi.Realm, o *goja.Object, properties []byte) {
+	if len(properties) == 0 {
+		return
+	}
+	v, err := Decode(r, properties)
+	own, ok := v.(*goja.Object)
+	if err != nil || !ok {
+		return
+	}
+	for _, name := range own.Keys() {
+		_ = o.Set(name, own.Get(name))
+	}
+}
 
 // Thrown returns an error that rejects with what ErrorValue makes of it.
 func Thrown(r *webapi.Realm, err error) error {
@@ -79,6 +127,7 @@ func ErrorValue(r *webapi.Realm, err error) goja.Value {
 				goja.FLAG_TRUE, goja.FLAG_TRUE, goja.FLAG_FALSE)
 		}
 	}
+	setProperties(r, o, []byte(e.Properties))
 	for _, p := range []struct {
 		name string
 		set  bool

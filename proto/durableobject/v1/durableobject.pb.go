@@ -1063,7 +1063,10 @@ type CallError struct {
 	// durable_object_reset is true when the instance was discarded.
 	DurableObjectReset bool `protobuf:"varint,8,opt,name=durable_object_reset,json=durableObjectReset,proto3" json:"durable_object_reset,omitempty"`
 	// epoch is the host's own epoch, with ERROR_REASON_STALE_EPOCH.
-	Epoch         uint64 `protobuf:"varint,9,opt,name=epoch,proto3" json:"epoch,omitempty"`
+	Epoch uint64 `protobuf:"varint,9,opt,name=epoch,proto3" json:"epoch,omitempty"`
+	// properties are further properties of the error as one serialized object (V8 format, version 15), at most 16 KiB;
+	// empty when there are none.
+	Properties    []byte `protobuf:"bytes,10,opt,name=properties,proto3" json:"properties,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1159,6 +1162,13 @@ func (x *CallError) GetEpoch() uint64 {
 		return x.Epoch
 	}
 	return 0
+}
+
+func (x *CallError) GetProperties() []byte {
+	if x != nil {
+		return x.Properties
+	}
+	return nil
 }
 
 // UploadRequest is a piece of a request body.
@@ -1413,7 +1423,7 @@ const file_durableobject_v1_durableobject_proto_rawDesc = "" +
 	"\x0edownload_token\x18\x04 \x01(\tH\x00R\rdownloadToken\x88\x01\x01B\x11\n" +
 	"\x0f_download_token\"#\n" +
 	"\vRpcResponse\x12\x14\n" +
-	"\x05value\x18\x01 \x01(\fR\x05value\"\xa2\x02\n" +
+	"\x05value\x18\x01 \x01(\fR\x05value\"\xc2\x02\n" +
 	"\tCallError\x12\x12\n" +
 	"\x04code\x18\x01 \x01(\rR\x04code\x125\n" +
 	"\x06reason\x18\x02 \x01(\x0e2\x1d.durableobject.v1.ErrorReasonR\x06reason\x12\x18\n" +
@@ -1425,7 +1435,11 @@ const file_durableobject_v1_durableobject_proto_rawDesc = "" +
 	"overloaded\x18\a \x01(\bR\n" +
 	"overloaded\x120\n" +
 	"\x14durable_object_reset\x18\b \x01(\bR\x12durableObjectReset\x12\x14\n" +
-	"\x05epoch\x18\t \x01(\x04R\x05epoch\"9\n" +
+	"\x05epoch\x18\t \x01(\x04R\x05epoch\x12\x1e\n" +
+	"\n" +
+	"properties\x18\n" +
+	" \x01(\fR\n" +
+	"properties\"9\n" +
 	"\rUploadRequest\x12\x14\n" +
 	"\x05token\x18\x01 \x01(\tR\x05token\x12\x12\n" +
 	"\x04data\x18\x02 \x01(\fR\x04data\"\x10\n" +
