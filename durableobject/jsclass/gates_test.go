@@ -60,6 +60,7 @@ func TestStubs(t *testing.T) {
 		"absent":  `return [await caught(() => env.PROBE.getByName("p").nothing()), await caught(() => env.LEGACY.getByName("p").x())]`,
 		"order":   `const stub = env.PROBE.getByName("p"); const calls = []; for (let n = 0; n < 20; n++) calls.push(stub.append(n)); return (await Promise.all(calls)).at(-1)`,
 		"append":  `(this.list ??= []).push(arg); return this.list.join()`,
+		"status":  `const r = await env.LEGACY.getByName("p").fetch("http://x/status?a#b"); return [r.status, r.statusText, [...r.headers].join(), r.url, r.type]`,
 		"fetches": `const r = await env.LEGACY.getByName("p").fetch("http://x/y"); return [r.status, await r.text(), await caught(() => env.LEGACY.getByName("p").fetch("/x")), await caught(() => env.LEGACY.getByName("p").fetch())]`,
 		"ids": `const e = (f) => { try { return f() } catch (e) { return text(e) } }; const n = env.PROBE;
 			return [e(() => n.idFromName()), e(() => n.idFromString("x")), e(() => n.idFromString("0".repeat(64))), e(() => n.get("x")), n.newUniqueId().name,
@@ -72,6 +73,7 @@ func TestStubs(t *testing.T) {
 			"\"TypeError: The receiving Durable Object does not support RPC, because its class was not declared with `extends DurableObject`. "+
 			`In order to enable RPC, make sure your class extends the special class `+"`DurableObject`"+`, which can be imported from the module \"cloudflare:workers\"."]`)
 		w.want("Probe", "order", `"0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19"`)
+		w.want("Probe", "status", `[299, "Very Odd", "x-a,b", "http://x/status?a", "default"]`)
 		w.want("Probe", "fetches", `[200, "p", "TypeError: Invalid URL: /x", "TypeError: Failed to execute 'fetch' on 'Fetcher': parameter 1 is not of type 'Request or string'."]`)
 		w.want("Probe", "ids", `["TypeError: Failed to execute 'idFromName' on 'DurableObjectNamespace': parameter 1 is not of type 'string'.", `+
 			`"TypeError: Invalid Durable Object ID: must be 64 hex digits", "TypeError: Durable Object ID is not valid for this namespace.", `+

@@ -159,6 +159,7 @@ func (o *object) respond(ctx context.Context, w http.ResponseWriter, resp *http.
 	for name, values := range resp.Header {
 		header[name] = values
 	}
+	env.PackStatus(resp, header)
 	w.WriteHeader(resp.StatusCode)
 	if _, whole := resp.Body.(interface{ Len() int }); whole || resp.Body == http.NoBody {
 		_, err := io.Copy(writerOnly{w}, resp.Body)

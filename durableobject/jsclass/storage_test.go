@@ -22,7 +22,7 @@ func probe(bodies map[string]string) string {
 		"if (await this.ctx.storage.get('fail')) throw new Error('alarm failed'); }\n}\n"
 	return code + `
 	export class SqlProbe extends Probe {}
-	export class Legacy { constructor(state, env) { this.state = state; } async fetch() { return new Response(this.state.id.name); } }
+	export class Legacy { constructor(state, env) { this.state = state; } async fetch(q) { return q.url.includes("status") ? new Response(null, { status: 299, statusText: "Very Odd", headers: { "x-a": "b" } }) : new Response(this.state.id.name); } }
 	export class NoAlarm extends DurableObject { set() { return caught(() => this.ctx.storage.setAlarm(Date.now() + 1)); } }
 	export default {};
 `

@@ -113,6 +113,7 @@ func (c *Classes) fetch(call goja.FunctionCall) goja.Value {
 			if err != nil {
 				return nil, &thrown{err}
 			}
+			unpackStatus(resp)
 			return resp, nil
 		})
 	})
