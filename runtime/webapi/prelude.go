@@ -17,7 +17,7 @@ var preludeFiles embed.FS
 func preludeGroups() map[string][]string {
 	return map[string][]string{
 		"dom":  {"DOMException"},
-		"intl": {"Intl"},
+		"intl": {"Intl"}, "urlpattern": {"URLPattern"},
 		"events": {
 			"Event", "EventTarget", "CustomEvent", "ErrorEvent", "MessageEvent", "CloseEvent", "PromiseRejectionEvent",
 			"AbortController", "AbortSignal", "MessageChannel", "MessagePort", "ExtendableEvent", "FetchEvent", "ScheduledEvent",
