@@ -44,7 +44,7 @@ func renderOutcome(o *outcome) *mcp.CallToolResult {
 		Content: []mcp.Content{&mcp.TextContent{Text: text}}, StructuredContent: structured, IsError: o.Error != "",
 	}
 	for _, e := range o.Emitted {
-		result.Content = append(result.Content, &mcp.TextContent{Text: valuePreview(e)})
+		result.Content = append(result.Content, emittedContent(e))
 	}
 	return result
 }

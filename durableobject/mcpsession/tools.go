@@ -39,7 +39,8 @@ The code is the body of an async function: use await and return at the top level
 - tools.search({query, limit, offset}) finds tools, those of the organization's sources (tools.<source>.<tool>) too; ` +
 	`tools.describe.tool({path}) gives a tool's JSON Schemas.
 - await tools.<path>(args) calls a tool. It resolves to {ok: true, data} or {ok: false, error: {code, message}}.
-- console.log lines come back as logs; emit(value) adds a value to the output.
+- console.log lines come back as logs; emit(value) adds a value to the output, as an image, sound or a file if it is ` +
+	`{type: "image" or "audio", data, mimeType} or {type: "file", name, mimeType, data or text}; data is base64.
 - Limits: 5 minutes, 30 seconds of processor time, 128 MiB of memory.
 
 If a tool needs approval the result says "Execution paused" with an executionId: `

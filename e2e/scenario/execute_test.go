@@ -164,3 +164,16 @@ func TestPolicyLife(t *testing.T) {
 	}
 	expect("ran")
 }
+
+// TestEmittedBlocks holds that images and files that a program emits are content blocks of their own.
+func TestEmittedBlocks(t *testing.T) {
+	t.Parallel()
+	r := newRaw(t, shared.stack, shared.stack.NewIdentity(t).Token)
+	got := r.post(executeBody(2, `emit({type: "image", data: btoa("x"), mimeType: "image/png"});
+		emit({type: "file", name: "a.csv", text: "x,y"}); emit("plain"); return 1`))
+	want := `"content":[{"type":"text","text":"1"},{"type":"image","mimeType":"image/png","data":"eA=="},` +
+		`{"type":"resource","resource":{"uri":"file:///a.csv","text":"x,y"}},{"type":"text","text":"plain"}]`
+	if !strings.Contains(got.Body, want) {
+		t.Errorf("got %d %s, want %s", got.Status, got.Body, want)
+	}
+}
