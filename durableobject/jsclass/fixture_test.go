@@ -50,6 +50,8 @@ type world struct {
 	t     *testing.T
 	host  *host.Host
 	store *storage.Store
+	// limits are those of the script's isolates.
+	limits isolate.Limits
 
 	mu  sync.Mutex // guards log
 	log []string
@@ -113,7 +115,7 @@ func bubbleAt(t *testing.T, date, code string, classes []string, run func(w *wor
 func (w *world) start(b *bundle.Bundle, fs vfs.FS) (end func()) {
 	t := w.t
 	script, err := jsclass.New(jsclass.Options{
-		Bundle: b, Isolates: 2, Log: slog.New(slog.NewTextHandler(t.Output(), nil)),
+		Bundle: b, Isolates: 2, Limits: w.limits, Log: slog.New(slog.NewTextHandler(t.Output(), nil)),
 		OnLog: func(e isolate.Entry) {
 			w.mu.Lock()
 			defer w.mu.Unlock()

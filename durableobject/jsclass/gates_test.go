@@ -43,7 +43,8 @@ func TestSections(t *testing.T) {
 		w.wantError("Probe", "properties", "Error: busy [remote] [retryable] [overloaded]")
 		w.wantError("Probe", "custom", "Error: CE: msg [remote]")
 		w.wantError("Probe", "text", "Error: a string [remote]")
-		w.wantError("Probe", "clone", "DataCloneError: () => 1 could not be cloned. [remote]")
+		w.wantError("Probe", "clone", "DataCloneError: A function could not be cloned: functions cannot be passed between "+
+			"objects yet, only values. [remote]")
 		w.wantError("Probe", "instance",
 			`DataCloneError: Could not serialize object of type "A". This type does not support serialization. [remote]`)
 	})
@@ -58,6 +59,8 @@ func TestStubs(t *testing.T) {
 		"fails":   `throw new TypeError("t")`,
 		"errors":  `try { await env.PROBE.getByName("p").fails() } catch (e) { return [e instanceof TypeError, e.message, e.remote, e.retryable] }`,
 		"absent":  `return [await caught(() => env.PROBE.getByName("p").nothing()), await caught(() => env.LEGACY.getByName("p").x())]`,
+		"object":  `return { a: 1 }`,
+		"using":   `using stub = env.PROBE.getByName("p"); using r = await stub.object(); return r`,
 		"order":   `const stub = env.PROBE.getByName("p"); const calls = []; for (let n = 0; n < 20; n++) calls.push(stub.append(n)); return (await Promise.all(calls)).at(-1)`,
 		"append":  `(this.list ??= []).push(arg); return this.list.join()`,
 		"status":  `const r = await env.LEGACY.getByName("p").fetch("http://x/status?a#b"); return [r.status, r.statusText, [...r.headers].join(), r.url, r.type]`,
@@ -72,6 +75,7 @@ func TestStubs(t *testing.T) {
 		w.want("Probe", "absent", `["TypeError: The RPC receiver does not implement the method \"nothing\".", `+
 			"\"TypeError: The receiving Durable Object does not support RPC, because its class was not declared with `extends DurableObject`. "+
 			`In order to enable RPC, make sure your class extends the special class `+"`DurableObject`"+`, which can be imported from the module \"cloudflare:workers\"."]`)
+		w.want("Probe", "using", "{a: 1}")
 		w.want("Probe", "order", `"0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19"`)
 		w.want("Probe", "status", `[299, "Very Odd", "x-a,b", "http://x/status?a", "default"]`)
 		w.want("Probe", "fetches", `[200, "p", "TypeError: Invalid URL: /x", "TypeError: Failed to execute 'fetch' on 'Fetcher': parameter 1 is not of type 'Request or string'."]`)

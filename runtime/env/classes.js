@@ -50,7 +50,9 @@
 		}
 	}
 	tag(Fetcher, "Fetcher");
-	class DurableObjectStub extends Fetcher {}
+	class DurableObjectStub extends Fetcher {
+		[Symbol.dispose]() {}
+	}
 	defineProperty(DurableObjectStub, "name", { value: "DurableObject" });
 	tag(DurableObjectStub, "DurableObject");
 

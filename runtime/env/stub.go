@@ -85,7 +85,11 @@ func (c *Classes) call(call goja.FunctionCall) goja.Value {
 				if err != nil {
 					return nil, Thrown(c.realm, err)
 				}
-				return Decode(c.realm, value)
+				v, err := Decode(c.realm, value)
+				if err != nil {
+					return nil, err
+				}
+				return disposable(c.realm, v), nil
 			}
 		})
 	})

@@ -24,7 +24,11 @@ const maxCallBytes = 32 << 20
 
 // Encode serializes a value in V8's format. It throws a DataCloneError at what cannot be.
 func Encode(r *webapi.Realm, v goja.Value, use Use) []byte {
-	b, err := v8value.Encode(r.Serialize(v, webapi.SerializeOptions{PlainOnly: use == ForCall}))
+	o := webapi.SerializeOptions{}
+	if use == ForCall {
+		o = webapi.SerializeOptions{PlainOnly: true, Host: refuseFunction(r)}
+	}
+	b, err := v8value.Encode(r.Serialize(v, o))
 	if err != nil {
 		r.Isolate().Throw("Error", "value cannot be serialized: %s", err)
 	}
@@ -33,6 +37,31 @@ func Encode(r *webapi.Realm, v goja.Value, use Use) []byte {
 			"this value was: %d bytes.", len(b))
 	}
 	return b
+}
+
+// refuseFunction throws at functions, which workerd turns into stubs.
+func refuseFunction(r *webapi.Realm) func(*goja.Object) (v8value.Value, bool) {
+	return func(o *goja.Object) (v8value.Value, bool) {
+		if _, ok := goja.AssertFunction(o); ok {
+			panic(r.NewDOMException("DataCloneError",
+				"A function could not be cloned: functions cannot be passed between objects yet, only values."))
+		}
+		return nil, false
+	}
+}
+
+// disposable gives the result of a call what `using` calls at the end of its block; there is nothing to dispose of.
+func disposable(r *webapi.Realm, v goja.Value) goja.Value {
+	o, ok := v.(*goja.Object)
+	if !ok {
+		return v
+	}
+	rt := r.Isolate().Runtime()
+	if symbol, ok := rt.Get("Symbol").(*goja.Object).Get("dispose").(*goja.Symbol); ok {
+		nothing := r.Isolate().Function("", 0, func(goja.FunctionCall) goja.Value { return goja.Undefined() })
+		_ = o.DefineDataPropertySymbol(symbol, nothing, goja.FLAG_TRUE, goja.FLAG_TRUE, goja.FLAG_FALSE)
+	}
+	return v
 }
 
 // Decode makes a value of what Encode wrote, here or in another script.
