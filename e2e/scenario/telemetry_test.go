@@ -59,6 +59,9 @@ func Test09SpansOfTheTrace(t *testing.T) {
 	for _, sp := range all {
 		count[sp.Span.OperationName]++
 		services[sp.Span.ServiceName] = true
+		if sp.Span.OperationName == "user_store.getOrganization" && sp.Span.ServiceName != request.Span.ServiceName {
+			t.Errorf("the organization was asked for by %s", sp.Span.ServiceName)
+		}
 	}
 	if count["user_store.getOrganization"] != 1 || count["mcp.session.resolve_organization"] != 0 {
 		t.Errorf("spans are %v", count)
