@@ -17,6 +17,8 @@ const (
 	allBytes   = 1 << 20
 	// maxIndent is the deepest level that is indented: a few brackets could otherwise fill a page with spaces.
 	maxIndent = 32
+	// maxBlanks is the longest run of spaces that is shown as such.
+	maxBlanks = 16
 )
 
 // indented is JSON that is laid out for people, as far as there is room for it.
@@ -54,17 +56,24 @@ func (in *indented) write(text string) {
 }
 
 // visible returns a character, or its escape if it cannot be seen or changes how others are: controls, marks that turn
-// the direction of writing, blanks other than a space.
+// the direction of writing, blanks other than a space, and letters and marks that have no shape.
 func visible(r rune) string {
 	switch {
 	case r == '\n', r == ' ', r < utf8.RuneSelf && r > ' ' && r != 0x7f:
 		return string(r)
-	case unicode.IsGraphic(r) && !unicode.IsSpace(r):
+	case unicode.IsGraphic(r) && !unicode.IsSpace(r) && !shapeless(r):
 		return string(r)
 	case r > 0xffff:
 		return fmt.Sprintf(`\u{%x}`, r)
 	}
 	return fmt.Sprintf(`\u%04x`, r)
+}
+
+// shapeless reports the graphic characters that leave nothing to be seen: fillers, selectors of variants, the empty cell
+// of Braille.
+func shapeless(r rune) bool {
+	const emptyBraille = '\u2800'
+	return r == emptyBraille || unicode.In(r, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector)
 }
 
 // value lays out the next value. Errors: what follows is not JSON.
@@ -128,5 +137,24 @@ func (in *indented) scalar(token json.Token) {
 		in.write("?")
 		return
 	}
-	in.write(strings.TrimSuffix(b.String(), "\n"))
+	in.write(unblanked(strings.TrimSuffix(b.String(), "\n")))
+}
+
+// unblanked returns the JSON of a string with its long runs of spaces written out: they would look like its end, with
+// the rest far below.
+func unblanked(text string) string {
+	run := strings.Repeat(" ", maxBlanks+1)
+	if !strings.Contains(text, run) {
+		return text
+	}
+	var b strings.Builder
+	for {
+		before, after, found := strings.Cut(text, run)
+		b.WriteString(before)
+		if !found {
+			return b.String()
+		}
+		text = strings.TrimLeft(after, " ")
+		b.WriteString(strings.Repeat(`\u0020`, len(run)+len(after)-len(text)))
+	}
 }
