@@ -121,5 +121,9 @@ func (f *bundleFlags) serveScript(ctx context.Context, sys system, listen, route
 	if f.development {
 		o.OnRequest = printRequest(sys)
 	}
-	return script.Serve(ctx, o)
+	err = script.Serve(ctx, o)
+	if errors.Is(err, script.ErrScript) {
+		return fmt.Errorf("%w: %w", errProject, err)
+	}
+	return err
 }

@@ -21,8 +21,12 @@ import (
 // outputWait is how long a child's output may stay open after its end, held by children of its own.
 const outputWait = 500 * time.Millisecond
 
-// exitUsage is the exit code by which a child says that its flags are wrong; starting it again is of no use.
-const exitUsage = 2
+// Exit codes by which a child says that starting it again is of no use: its flags are wrong, or the script that it is to
+// run does not start.
+const (
+	exitUsage   = 2
+	exitProject = 6
+)
 
 // errUnhealthy is a process that runs and did not answer its health check in time.
 var errUnhealthy = errors.New("not healthy after")
@@ -99,7 +103,7 @@ func (c *child) run() {
 			retry.Reset()
 			ends = 1
 		}
-		hopeless := errors.Is(err, errUnhealthy) || exitCode(err) == exitUsage
+		hopeless := errors.Is(err, errUnhealthy) || exitCode(err) == exitUsage || exitCode(err) == exitProject
 		if !c.wasHealthy() && (ends >= lim.startAttempts || hopeless) {
 			c.sup.emit(event{name: c.name, kind: eventGaveUp, err: err})
 			<-c.stop

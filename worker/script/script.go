@@ -81,7 +81,7 @@ func (o Options) Validate() error {
 }
 
 // Serve runs the worker process until ctx ends, then finishes the requests that run. Errors: those of Validate, a script
-// that cannot be compiled or throws as it starts, a listener that breaks.
+// that cannot be compiled or throws as it starts (ErrScript), a listener that breaks.
 func Serve(ctx context.Context, o Options) error {
 	if err := o.Validate(); err != nil {
 		if o.Listener != nil {
@@ -162,7 +162,7 @@ func New(ctx context.Context, o Options, caller sidecar.Caller) (*Script, error)
 		Name: "worker.js", Code: string(o.Bundle.Code()), SourceMap: o.Bundle.SourceMap(),
 	})
 	if err != nil {
-		return nil, fmt.Errorf("compile %s: %w", m.Name, err)
+		return nil, fmt.Errorf("%w: %w", ErrScript, err)
 	}
 	bindings := env.Options{
 		Manifest: m, Secrets: o.Secrets,
@@ -181,12 +181,15 @@ func New(ctx context.Context, o Options, caller sidecar.Caller) (*Script, error)
 	return s, nil
 }
 
+// ErrScript is wrapped by the error of a script that cannot be compiled, or throws as it starts.
+var ErrScript = errors.New("the script does not start")
+
 // startError says that the script's top level failed, with its stack.
 func startError(err error) error {
 	if x, ok := errors.AsType[*isolate.Exception](err); ok {
-		return fmt.Errorf("start the script: %w\n%s", err, x.Stack)
+		return fmt.Errorf("%w: %s", ErrScript, x.Stack)
 	}
-	return fmt.Errorf("start the script: %w", err)
+	return fmt.Errorf("%w: %w", ErrScript, err)
 }
 
 // Close ends the isolates: events that run fail.

@@ -3,6 +3,7 @@ package script
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -179,7 +180,7 @@ func TestScript(t *testing.T) {
 func TestStartErrors(t *testing.T) {
 	t.Parallel()
 	_, err := New(t.Context(), Options{Bundle: newBundle(t, `throw new Error("at load");`)}, &room{})
-	if err == nil || !strings.Contains(err.Error(), "start the script: Error: at load") {
+	if !errors.Is(err, ErrScript) || !strings.Contains(err.Error(), "Error: at load\n    at ") {
 		t.Errorf("got %v", err)
 	}
 }
