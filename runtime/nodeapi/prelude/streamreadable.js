@@ -360,7 +360,7 @@
   };
   // iterate gives what a stream holds to for await, and destroys it when that ends.
   const iterate = (stream, options) => {
-    let wake = () => {}, error, done = false, last = Promise.resolve();
+    let wake = () => {}, error, done = false, busy = 0, last;
     const { finished } = use("streamends");
     stream.on("readable", () => wake());
     const forget = finished(stream, { writable: false }, (e) => { error = e ?? null; wake(); });
@@ -380,7 +380,12 @@
       }
     };
     return {
-      next() { return (last = last.then(step, step)); },
+      next() {
+        const p = busy++ === 0 ? step() : last.then(step, step);
+        const settled = () => { busy--; };
+        p.then(settled, settled);
+        return (last = p);
+      },
       async return(value) { leave(options?.destroyOnReturn !== false); return { value, done: true }; },
       async throw(e) { leave(true); throw e; },
       [Symbol.asyncIterator]() { return this; },
