@@ -14,6 +14,8 @@ import (
 type Options struct {
 	// Fetch sends a request out. nil refuses, with an error. It is called from any goroutine.
 	Fetch func(ctx context.Context, r *http.Request) (*http.Response, error)
+	// Cache is behind caches; nil has its methods reject.
+	Cache Cache
 	// MaxBodyBytes bounds a body that is read as a whole; the default is 128 MiB.
 	MaxBodyBytes int64
 	// Env makes env, once an isolate, after its top level has run; nil makes an empty one.
@@ -65,7 +67,7 @@ func Install(o Options) func(*isolate.Isolate) error {
 		i.SetValue(realmKey{}, r)
 		for _, install := range []func() error{
 			r.takeIntrinsics, r.installHeaders, r.installURL, r.installBodies, r.installEncoding, r.installCrypto,
-			r.installTimers, r.installConsole, r.installPrelude, r.installMisc, r.installIntl, r.installFetch, r.installExecution,
+			r.installTimers, r.installConsole, r.installPrelude, r.installMisc, r.installIntl, r.installCache, r.installFetch, r.installExecution,
 		} {
 			if err := install(); err != nil {
 				return fmt.Errorf("install the web platform: %w", err)
