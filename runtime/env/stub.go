@@ -4,12 +4,10 @@ import (
 	"context"
 	"encoding/hex"
 	"net/http"
-	"sync"
 
 	"github.com/dop251/goja"
 
 	"github.com/tandem-do/tandem/proto/objectid"
-	"github.com/tandem-do/tandem/proto/sidecar"
 	"github.com/tandem-do/tandem/runtime/binding"
 )
 
@@ -32,40 +30,11 @@ func (c *Classes) stub(call goja.FunctionCall) goja.Value {
 // stub is a handle whose calls leave in the order in which they were made.
 type stub struct {
 	*binding.Stub
-	// last is the newest call; it belongs to the isolate's goroutine.
-	last *ticket
+	// order belongs to the isolate's goroutine.
+	order binding.Order
 }
 
 func stubOf(call goja.FunctionCall) *stub { return call.Argument(0).Export().(*stub) }
-
-// ticket is the place of one call among those of a stub.
-type ticket struct {
-	before *ticket
-	sent   chan struct{}
-	once   sync.Once
-}
-
-// take takes a place after the calls that were made before.
-func (s *stub) take() *ticket {
-	t := &ticket{before: s.last, sent: make(chan struct{})}
-	s.last = t
-	return t
-}
-
-// begin waits until the call before has left, and returns the context for this one.
-func (t *ticket) begin(ctx context.Context) context.Context {
-	if before := t.before; before != nil {
-		select {
-		case <-before.sent:
-		case <-ctx.Done():
-		}
-		t.before = nil
-	}
-	return sidecar.WithSent(ctx, t.end)
-}
-
-// end says that the call has left, or never will.
-func (t *ticket) end() { t.once.Do(func() { close(t.sent) }) }
 
 // call is a call of a method, or the reading of a property when the arguments are undefined.
 func (c *Classes) call(call goja.FunctionCall) goja.Value {
@@ -77,10 +46,10 @@ func (c *Classes) call(call goja.FunctionCall) goja.Value {
 		if v := call.Argument(2); !goja.IsUndefined(v) {
 			args = Encode(c.realm, v, ForCall)
 		}
-		place := s.take()
+		place := s.order.Take()
 		return i.Go(func(ctx context.Context) func() (goja.Value, error) {
-			defer place.end()
-			value, err := s.Call(place.begin(ctx), method, args)
+			defer place.End()
+			value, err := s.Call(place.Begin(ctx), method, args)
 			return func() (goja.Value, error) {
 				if err != nil {
 					return nil, Thrown(c.realm, err)
@@ -104,16 +73,16 @@ func (c *Classes) fetch(call goja.FunctionCall) goja.Value {
 		if call.Argument(3).ToInteger() == 0 {
 			i.Throw("TypeError", "Failed to execute 'fetch' on 'Fetcher': parameter 1 is not of type 'Request or string'.")
 		}
-		place := s.take()
+		place := s.order.Take()
 		defer func() {
 			if thrown := recover(); thrown != nil { // the arguments are wrong
-				place.end()
+				place.End()
 				panic(thrown)
 			}
 		}()
 		return c.realm.Fetch(input, init, func(ctx context.Context, q *http.Request) (*http.Response, error) {
-			defer place.end()
-			resp, err := s.Fetch(place.begin(ctx), q)
+			defer place.End()
+			resp, err := s.Fetch(place.Begin(ctx), q)
 			if err != nil {
 				return nil, &thrown{err}
 			}

@@ -10,6 +10,8 @@ import (
 
 	"github.com/dop251/goja"
 
+	protokv "github.com/tandem-do/tandem/proto/kv"
+	"github.com/tandem-do/tandem/runtime/binding"
 	"github.com/tandem-do/tandem/runtime/binding/kv"
 	"github.com/tandem-do/tandem/runtime/isolate"
 	"github.com/tandem-do/tandem/runtime/webapi"
@@ -45,8 +47,19 @@ func New(r *webapi.Realm, n *kv.Namespace) (goja.Value, error) {
 		}
 		i.SetValue(classKey{}, c)
 	}
-	return c.make(goja.Undefined(), i.Runtime().ToValue(n))
+	return c.make(goja.Undefined(), i.Runtime().ToValue(&handle{Namespace: n}))
 }
+
+// handle is what is behind the object: a namespace whose reads and writes of one key leave in the order in which they were
+// made.
+type handle struct {
+	*kv.Namespace
+	// orders belong to the isolate's goroutine.
+	orders [protokv.Shards]binding.Order
+}
+
+// take takes the place of an operation on a key.
+func (h *handle) take(key string) *binding.Place { return h.orders[protokv.Shard(key)].Take() }
 
 func newClass(r *webapi.Realm) (*class, error) {
 	p, err := compile()
@@ -86,15 +99,15 @@ func (c *class) host() (*goja.Object, error) {
 			return goja.Undefined()
 		},
 		"isHandle": func(call goja.FunctionCall) goja.Value {
-			_, ok := call.Argument(0).Export().(*kv.Namespace)
+			_, ok := call.Argument(0).Export().(*handle)
 			return i.Runtime().ToValue(ok)
 		},
 		"checkGet": func(call goja.FunctionCall) goja.Value {
-			return c.demand(handle(call).CheckGet(keyOf(call.Argument(1))))
+			return c.demand(handleOf(call).CheckGet(keyOf(call.Argument(1))))
 		},
 		"checkPut": func(call goja.FunctionCall) goja.Value {
 			i.RequireEvent()
-			return c.demand(handle(call).CheckPut(keyOf(call.Argument(1))))
+			return c.demand(handleOf(call).CheckPut(keyOf(call.Argument(1))))
 		},
 		"content": c.content, "append": c.append,
 		"get": c.get, "bulk": c.bulk, "put": c.put, "delete": c.delete, "list": c.list,
@@ -106,7 +119,7 @@ func (c *class) host() (*goja.Object, error) {
 	return o, nil
 }
 
-func handle(call goja.FunctionCall) *kv.Namespace { return call.Argument(0).Export().(*kv.Namespace) }
+func handleOf(call goja.FunctionCall) *handle { return call.Argument(0).Export().(*handle) }
 
 // demand throws an error, if there is one.
 func (c *class) demand(err error) goja.Value {

@@ -21,15 +21,17 @@ const cacheStatus = "MISS"
 func (c *class) get(call goja.FunctionCall) goja.Value {
 	i := c.realm.Isolate()
 	i.RequireEvent()
-	n, key, kind := handle(call), keyOf(call.Argument(1)), "text"
+	n, key, kind := handleOf(call), keyOf(call.Argument(1)), "text"
 	if v := call.Argument(2); !goja.IsUndefined(v) {
 		kind = v.String()
 	}
 	o := kv.ReadOptions{CacheTTL: integer(call.Argument(3)), WithMetadata: call.Argument(4).ToBoolean()}
 	streamOf, _ := goja.AssertFunction(call.Argument(5))
 	c.demand(n.CheckGet(key))
+	place := n.take(key)
 	return i.Go(func(ctx context.Context) func() (goja.Value, error) {
-		e, err := n.Get(ctx, key, o)
+		defer place.End()
+		e, err := n.Get(place.Begin(ctx), key, o)
 		return func() (goja.Value, error) {
 			if err != nil {
 				return nil, c.rejection(err)
@@ -83,7 +85,7 @@ func (c *class) withMetadata(value goja.Value, metadata string, single bool) goj
 // bulk(handle, keys, type, cacheTtl, withMetadata) promises a Map.
 func (c *class) bulk(call goja.FunctionCall) goja.Value {
 	i := c.realm.Isolate()
-	n, kind := handle(call), optional(call.Argument(2))
+	n, kind := handleOf(call), optional(call.Argument(2))
 	o := kv.ReadOptions{CacheTTL: integer(call.Argument(3)), WithMetadata: call.Argument(4).ToBoolean()}
 	list := call.Argument(1).(*goja.Object)
 	keys := make([]string, list.Get("length").ToInteger())
@@ -152,7 +154,7 @@ func (c *class) bulkValue(b []byte, kind string) (goja.Value, error) {
 func (c *class) list(call goja.FunctionCall) goja.Value {
 	i := c.realm.Isolate()
 	i.RequireEvent()
-	n := handle(call)
+	n := handleOf(call)
 	o := kv.ListOptions{Prefix: optional(call.Argument(2)), Cursor: optional(call.Argument(3))}
 	if limit := integer(call.Argument(1)); limit != nil {
 		o.Limit = int(*limit)

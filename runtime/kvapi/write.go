@@ -50,7 +50,7 @@ func bytesOf(v goja.Value) []byte {
 func (c *class) put(call goja.FunctionCall) goja.Value {
 	i := c.realm.Isolate()
 	i.RequireEvent()
-	n, key := handle(call), keyOf(call.Argument(1))
+	n, key := handleOf(call), keyOf(call.Argument(1))
 	value, ok := call.Argument(2).Export().(*content)
 	if !ok {
 		value = &content{}
@@ -60,8 +60,10 @@ func (c *class) put(call goja.FunctionCall) goja.Value {
 		Expiration: integer(call.Argument(3)), TTL: integer(call.Argument(4)), Metadata: optional(call.Argument(5)),
 	}
 	c.demand(n.CheckLength(value.length))
+	place := n.take(key)
 	return i.Go(func(ctx context.Context) func() (goja.Value, error) {
-		err := n.Put(ctx, key, value.data, o)
+		defer place.End()
+		err := n.Put(place.Begin(ctx), key, value.data, o)
 		return func() (goja.Value, error) {
 			if err != nil {
 				return nil, c.rejection(err)
@@ -75,9 +77,11 @@ func (c *class) put(call goja.FunctionCall) goja.Value {
 func (c *class) delete(call goja.FunctionCall) goja.Value {
 	i := c.realm.Isolate()
 	i.RequireEvent()
-	n, key := handle(call), keyOf(call.Argument(1))
+	n, key := handleOf(call), keyOf(call.Argument(1))
+	place := n.take(key)
 	return i.Go(func(ctx context.Context) func() (goja.Value, error) {
-		err := n.Delete(ctx, key)
+		defer place.End()
+		err := n.Delete(place.Begin(ctx), key)
 		return func() (goja.Value, error) {
 			if err != nil {
 				return nil, c.rejection(err)

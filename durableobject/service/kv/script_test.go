@@ -83,6 +83,10 @@ const handler = {
 		await KV.put("10", "ten");
 		await KV.put("a", "b");
 		await p(async () => JSON.stringify([...await KV.get(["a", "10", "9"])]));
+		const writes = [];
+		for (let i = 0; i < 200; i++) writes.push(KV.put("counter", String(i)));
+		writes.push(KV.get("counter"));
+		await p(async () => (await Promise.all(writes)).pop());
 		await p(() => KV.get("\ud800"));
 		await p(() => structuredClone(KV));
 		await p(() => new KV.constructor({}));
@@ -100,6 +104,7 @@ export { handler as default };
 `)
 		want := strings.Join([]string{
 			`[["a","b"],["10","ten"],["9",null]]`,
+			"199",
 			"Error: KV GET failed: 400 Invalid key encoding",
 			`DataCloneError: Could not serialize object of type "KvNamespace". This type does not support serialization.`,
 			"TypeError: Illegal constructor",

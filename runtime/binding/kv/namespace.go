@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 
@@ -82,7 +83,11 @@ func explain(op string, err error) error {
 		r.Retryable, r.Cause = e.Retryable, err
 		return r
 	}
-	r := refuse(op, "500 Internal Server Error")
+	text := "500 Internal Server Error"
+	if ok && e.Reason == sidecar.ReasonDeadline {
+		text = "504 Gateway Timeout"
+	}
+	r := refuse(op, text)
 	r.Cause = err
 	return r
 }
@@ -98,8 +103,13 @@ func (n *Namespace) checkKey(op, key string) error {
 	return check(op, kv.CheckKey(key))
 }
 
+// callTimeout bounds one call of a shard.
+const callTimeout = 30 * time.Second
+
 // call runs a method of a shard.
 func call[R any](ctx context.Context, n *Namespace, shard int, method string, arg any) (R, error) {
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
 	var r R
 	args, err := v8value.MarshalArguments(arg)
 	if err != nil {
