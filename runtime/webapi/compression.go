@@ -47,6 +47,8 @@ type decompressor struct {
 	err  error
 	// ended is set when the data said that it is complete.
 	ended bool
+	// maxBytes bounds what the bytes of one write may become.
+	maxBytes int64
 }
 
 // feeder gives a reader what has arrived, and lets it wait where there is nothing.
@@ -96,11 +98,11 @@ func openReader(format string, f *feeder) (io.Reader, error) {
 // decompressedChunk is how much is given at once.
 const decompressedChunk = 32 << 10
 
-func newDecompressor(ctx context.Context, format string) (*decompressor, bool) {
+func newDecompressor(ctx context.Context, format string, maxBytes int64) (*decompressor, bool) {
 	if format != "gzip" && format != "deflate" && format != "deflate-raw" {
 		return nil, false
 	}
-	d := &decompressor{feed: &feeder{}}
+	d := &decompressor{feed: &feeder{}, maxBytes: maxBytes}
 	// The sequence yields nil when it needs input.
 	d.next, d.stop = iter.Pull(func(yield func([]byte) bool) {
 		d.feed.await = func() bool { return yield(nil) }
@@ -140,7 +142,9 @@ func (d *decompressor) write(data []byte, last bool) (out []byte, fault string) 
 		if b == nil {
 			break
 		}
-		out = append(out, b...)
+		if out = append(out, b...); int64(len(out)) > d.maxBytes {
+			return nil, errBodyTooLarge.Error()
+		}
 	}
 	switch {
 	case d.ended && len(d.feed.data) > 0:
@@ -163,7 +167,7 @@ func (r *Realm) newCompression(call goja.FunctionCall) goja.Value {
 		}
 		return r.rt.NewDynamicObject(c)
 	}
-	d, ok := newDecompressor(r.isolate.RequireEvent().GoContext(), format)
+	d, ok := newDecompressor(r.isolate.RequireEvent().GoContext(), format, r.options.MaxBodyBytes)
 	if !ok {
 		return goja.Undefined()
 	}

@@ -219,10 +219,17 @@ func TestBodyLimit(t *testing.T) {
 		for (const r of [request, new Response(ReadableStream.from([new Uint8Array(3000), new Uint8Array(3000)]))]) {
 			try { out.push((await r.text()).length); } catch (e) { out.push(e.message); }
 		}
+		try {
+			const bomb = new Response("0".repeat(4000)).body.pipeThrough(new CompressionStream("gzip"));
+			for await (const chunk of bomb.pipeThrough(new DecompressionStream("gzip"))) out.push(chunk.length);
+			const larger = new ReadableStream({ start(c) { for (let n = 0; n < 9; n++) c.enqueue(new Uint8Array(999)); c.close(); } });
+			await new Response(larger.pipeThrough(new CompressionStream("gzip")).pipeThrough(new DecompressionStream("gzip"))).text();
+		} catch (e) { out.push(e.message); }
 		return Response.json(out);
 	} }`, isolate.Options{}, Options{MaxBodyBytes: 5000})
 	in := httptest.NewRequest(http.MethodPost, "/", strings.NewReader(strings.Repeat("x", 6000)))
-	want := `["Memory limit would be exceeded before EOF.","Memory limit would be exceeded before EOF."]`
+	want := `["Memory limit would be exceeded before EOF.","Memory limit would be exceeded before EOF.",4000,` +
+		`"Memory limit would be exceeded before EOF."]`
 	if _, body, err := send(t.Context(), i, in); err != nil || body != want {
 		t.Error(body, err)
 	}

@@ -67,7 +67,8 @@ func Install(o Options) func(*isolate.Isolate) error {
 		i.SetValue(realmKey{}, r)
 		for _, install := range []func() error{
 			r.takeIntrinsics, r.installHeaders, r.installURL, r.installBodies, r.installEncoding, r.installCrypto,
-			r.installTimers, r.installConsole, r.installPrelude, r.installMisc, r.installIntl, r.installCache, r.installFetch, r.installExecution,
+			r.installTimers, r.installConsole, r.installPrelude, r.installMisc, r.installIntl, r.installCache,
+			r.installFetch, r.installExecution,
 		} {
 			if err := install(); err != nil {
 				return fmt.Errorf("install the web platform: %w", err)
