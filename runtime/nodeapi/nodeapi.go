@@ -122,7 +122,8 @@ func (n *node) hostFunctions() map[string]func(goja.FunctionCall) goja.Value {
 		"flag": func(call goja.FunctionCall) goja.Value { return n.rt.ToValue(n.on[call.Argument(0).String()]) },
 	}
 	for _, part := range []map[string]func(goja.FunctionCall) goja.Value{
-		n.bufferFunctions(), n.cryptoFunctions(), n.cipherFunctions(), n.keyFunctions(), n.processFunctions(), n.utilFunctions(),
+		n.bufferFunctions(), n.cryptoFunctions(), n.cipherFunctions(), n.keyFunctions(), n.processFunctions(),
+		n.utilFunctions(), n.otherFunctions(),
 	} {
 		for name, f := range part {
 			out[name] = f
