@@ -48,11 +48,10 @@
 		constructor() {
 			guard();
 		}
-	}
-	tag(Fetcher, "Fetcher");
-	class DurableObjectStub extends Fetcher {
 		[Symbol.dispose]() {}
 	}
+	tag(Fetcher, "Fetcher");
+	class DurableObjectStub extends Fetcher {}
 	defineProperty(DurableObjectStub, "name", { value: "DurableObject" });
 	tag(DurableObjectStub, "DurableObject");
 
@@ -79,10 +78,12 @@
 	};
 	const handles = new WeakMap();
 	const newStub = (handle, id) => {
-		const target = make(DurableObjectStub);
+		const target = make(id === undefined ? Fetcher : DurableObjectStub);
 		handles.set(target, handle);
-		defineProperty(target, "id", { value: id, enumerable: true });
-		defineProperty(target, "name", { value: id.name, enumerable: true });
+		if (id !== undefined) {
+			defineProperty(target, "id", { value: id, enumerable: true });
+			defineProperty(target, "name", { value: id.name, enumerable: true });
+		}
 		defineProperty(target, "fetch", {
 			value: function fetch(input, init) {
 				return host.fetch(handle, input, init, arguments.length);
@@ -161,7 +162,8 @@
 
 	// find looks for a method as RPC does: on the class and those that it extends, never on the instance itself.
 	const find = (instance, name) => {
-		for (let p = getPrototypeOf(instance); p && p !== DurableObject.prototype && p !== objectPrototype; p = getPrototypeOf(p)) {
+		const end = [null, DurableObject.prototype, WorkerEntrypoint.prototype, objectPrototype];
+		for (let p = getPrototypeOf(instance); !end.includes(p); p = getPrototypeOf(p)) {
 			if (name !== "constructor" && hasOwn(p, name)) return p;
 		}
 		return null;
@@ -178,6 +180,7 @@
 
 	return {
 		namespace: (n) => make(DurableObjectNamespace, n),
+		fetcher: (handle) => newStub(handle),
 		id: (hex, name) => make(DurableObjectId, hex, name),
 		states, invoke, make, guard, tag, missing,
 		supportsRPC: (instance) => instance instanceof DurableObject,

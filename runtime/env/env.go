@@ -36,6 +36,8 @@ type Options struct {
 	// Namespace gives the binding of a namespace by its unique key. What it sends has the context of the event that sends
 	// it. Required if the manifest binds one, or a KV namespace.
 	Namespace func(uniqueKey string) *binding.Namespace
+	// Service gives what a service binding reaches, or nil if that is not there.
+	Service func(bundle.Service) Service
 }
 
 // Modules are the host's modules, for isolate.Options.Modules.
@@ -69,7 +71,7 @@ func (o Options) Env() func(*webapi.Realm) (*goja.Object, error) {
 				return nil, err
 			}
 		}
-		return env, o.setRefusals(r, env)
+		return env, o.setRefusals(r, c, env)
 	}
 }
 
@@ -95,13 +97,13 @@ func (o Options) setValues(r *webapi.Realm, env *goja.Object) error {
 }
 
 // setRefusals has every binding that is not there say why when it is used.
-func (o Options) setRefusals(r *webapi.Realm, env *goja.Object) error {
+func (o Options) setRefusals(r *webapi.Realm, c *Classes, env *goja.Object) error {
 	reasons := map[string]string{}
 	for _, u := range o.Manifest.Unavailable {
 		reasons[u.Binding] = u.Reason
 	}
-	for _, s := range o.Manifest.Services {
-		reasons[s.Binding] = "service bindings are not supported yet"
+	if err := o.setServices(c, env, reasons); err != nil {
+		return err
 	}
 	for name, reason := range reasons {
 		getter := r.Isolate().Function("get "+name, 0, func(goja.FunctionCall) goja.Value {
@@ -123,6 +125,7 @@ type Classes struct {
 
 	module                        *goja.Object
 	namespace, id, invoke, hasRPC goja.Callable
+	fetcher                       goja.Callable
 	noMethod                      *goja.Object
 }
 
@@ -156,6 +159,7 @@ func ClassesOf(r *webapi.Realm) (*Classes, error) {
 	c.namespace, _ = goja.AssertFunction(c.Internals.Get("namespace"))
 	c.id, _ = goja.AssertFunction(c.Internals.Get("id"))
 	c.invoke, _ = goja.AssertFunction(c.Internals.Get("invoke"))
+	c.fetcher, _ = goja.AssertFunction(c.Internals.Get("fetcher"))
 	c.hasRPC, _ = goja.AssertFunction(c.Internals.Get("supportsRPC"))
 	i.Runtime().ForOf(c.Internals.Get("platform"), func(class goja.Value) bool {
 		r.AddPlatformClass(class.(*goja.Object))

@@ -24,12 +24,13 @@ func (c *Classes) stub(call goja.FunctionCall) goja.Value {
 			s = named
 		}
 	}
-	return c.realm.Isolate().Runtime().ToValue(&stub{Stub: s})
+	return c.realm.Isolate().Runtime().ToValue(&stub{callee: s})
 }
 
 // stub is a handle whose calls leave in the order in which they were made.
 type stub struct {
-	*binding.Stub
+	// callee is an object or a service.
+	callee Service
 	// order belongs to the isolate's goroutine.
 	order binding.Order
 }
@@ -49,7 +50,7 @@ func (c *Classes) call(call goja.FunctionCall) goja.Value {
 		place := s.order.Take()
 		return i.Go(func(ctx context.Context) func() (goja.Value, error) {
 			defer place.End()
-			value, err := s.Call(place.Begin(ctx), method, args)
+			value, err := s.callee.Call(place.Begin(ctx), method, args)
 			return func() (goja.Value, error) {
 				if err != nil {
 					return nil, Thrown(c.realm, err)
@@ -82,7 +83,7 @@ func (c *Classes) fetch(call goja.FunctionCall) goja.Value {
 		}()
 		return c.realm.Fetch(input, init, func(ctx context.Context, q *http.Request) (*http.Response, error) {
 			defer place.End()
-			resp, err := s.Fetch(place.Begin(ctx), q)
+			resp, err := s.callee.Fetch(place.Begin(ctx), q)
 			if err != nil {
 				return nil, &thrown{err}
 			}

@@ -169,6 +169,7 @@ func New(ctx context.Context, o Options, caller sidecar.Caller) (*Script, error)
 		Namespace: func(key string) *binding.Namespace { return binding.NewNamespace(key, caller) },
 	}
 	s := &Script{o: o, log: o.Log}
+	bindings.Service = s.service
 	iso := bindings.Isolate(webapi.Options{Fetch: o.Fetch})
 	iso.Limits, iso.OnLog, iso.Log = o.Limits, o.OnLog, o.Log
 	s.pool = newPool(program, o.Isolates, iso)

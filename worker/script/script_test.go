@@ -26,6 +26,12 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 const module = `
 	import { env as global, WorkerEntrypoint } from "cloudflare:workers";
+	export class Named extends WorkerEntrypoint {
+		add(a, b) { return a + b; }
+		get who() { return this.ctx.props.who + " " + this.env.NAME; }
+		fail() { throw new RangeError("no"); }
+		async fetch(request) { return new Response("named " + request.url); }
+	}
 	export default {
 		async fetch(request, env, ctx) {
 			switch (new URL(request.url).pathname) {
@@ -40,6 +46,14 @@ const module = `
 				try {
 					return Response.json([await stub.add(1, 2), await (await stub.fetch(request)).text(), await stub.size, await stub.fail()]);
 				} catch (e) { return Response.json([e.name, e.message, e.remote, e.retryable ?? null]); }
+			}
+			case "/self": {
+				const caught = async (f) => { try { return await f(); } catch (e) { return [e.name, e.message, e.remote ?? null]; } };
+				return Response.json([
+					await (await env.SELF.fetch("http://x/later")).text(), await env.NAMED.add(1, 2), await env.NAMED.who,
+					await (await env.NAMED.fetch("http://x/y")).text(), await caught(() => env.NAMED.fail()), await caught(() => env.NAMED.nothing()),
+					await caught(() => env.SELF.add(1)), await caught(() => env.OTHER.fetch("http://x/")),
+				]);
 			}
 			case "/stream": {
 				const { readable, writable } = new TransformStream();
@@ -94,9 +108,13 @@ func newBundle(t testing.TB, code string) *bundle.Bundle {
 	}
 	b, err := bundle.New(&bundle.Manifest{
 		Name: "w", CompatibilityDate: "2026-04-01", Format: r.Format, Main: "index.ts", Exports: r.Exports,
-		Vars:           []bundle.Var{{Name: "NAME", Value: json.RawMessage(`"you"`)}, {Name: "LIMITS", Value: json.RawMessage(`{"most":3}`)}},
-		Secrets:        []string{"SECRET"},
-		Unavailable:    []bundle.Unavailable{{Binding: "DB", Key: "d1_databases", Reason: "there is no D1"}},
+		Vars:        []bundle.Var{{Name: "NAME", Value: json.RawMessage(`"you"`)}, {Name: "LIMITS", Value: json.RawMessage(`{"most":3}`)}},
+		Secrets:     []string{"SECRET"},
+		Unavailable: []bundle.Unavailable{{Binding: "DB", Key: "d1_databases", Reason: "there is no D1"}},
+		Services: []bundle.Service{
+			{Binding: "SELF", Worker: "w"}, {Binding: "OTHER", Worker: "x"},
+			{Binding: "NAMED", Worker: "w", Entrypoint: "Named", Props: json.RawMessage(`{"who":"me"}`)},
+		},
 		DurableObjects: []bundle.DurableObject{{Binding: "ROOM", Class: "Room", Script: "w"}},
 	}, r.Code, r.SourceMap)
 	if err != nil {
@@ -148,6 +166,10 @@ func TestScript(t *testing.T) {
 		{"/later", 200, "now"},
 		{"/call", 200, `["RangeError","no",true,null]`},
 		{"/stream", 200, "ab"},
+		{"/self", 200, `["now",3,"me you","named http://x/y",["RangeError","no",true],` +
+			`["TypeError","The RPC receiver does not implement the method \"nothing\".",true],` +
+			`["TypeError","The entrypoint default takes no calls: its class does not extend WorkerEntrypoint.",true],` +
+			`["Error","env.OTHER cannot be used: the Worker \"x\" cannot be reached: service bindings lead to the Worker itself only, as yet",null]]`},
 	} {
 		status, body, _ := get(c.path)
 		if status != c.status || !strings.HasPrefix(body, c.want) {
