@@ -27,8 +27,9 @@ type Isolate struct {
 	// frame is where the code that runs belongs; nil at global scope.
 	frame *frame
 	// outer is the frame that a promise's continuation has set aside.
-	outer  *frame
-	timers timers
+	outer       *frame
+	timers      timers
+	onRejection func(promise, reason goja.Value) bool
 	// rejected are promises that were rejected in this turn and have no handler.
 	rejected []*goja.Promise
 
@@ -125,7 +126,7 @@ func (i *Isolate) SetValue(key, value any) { i.values[key] = value }
 
 // Now returns the time that scripts see: the epoch at global scope, like workerd.
 func (i *Isolate) Now() time.Time {
-	if i.frame == nil {
+	if i.frame == nil || i.frame.event == nil {
 		return time.UnixMilli(0)
 	}
 	return i.options.Clock.Now()
@@ -149,7 +150,7 @@ const globalScopeText = "Disallowed operation called within global scope. Asynch
 
 // RequireEvent returns the event that runs, and throws workerd's error at global scope.
 func (i *Isolate) RequireEvent() *Event {
-	if i.frame == nil {
+	if i.frame == nil || i.frame.event == nil {
 		i.Throw("Error", globalScopeText)
 	}
 	return i.frame.event

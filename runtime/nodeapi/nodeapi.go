@@ -29,10 +29,12 @@ type node struct {
 	realm   *webapi.Realm
 	options Options
 	// on are the compatibility flags that are on.
-	on     map[string]bool
-	host   *goja.Object
-	use    goja.Value
-	loaded map[string]*goja.Object
+	on map[string]bool
+	// host has the functions that the prelude is built on; complete says that they are all there.
+	host     *goja.Object
+	complete bool
+	use      goja.Value
+	loaded   map[string]*goja.Object
 	// uint8Array is the class, taken before a script could replace it.
 	uint8Array *goja.Object
 }
@@ -100,13 +102,8 @@ func newNode(i *isolate.Isolate, o Options) (*node, error) {
 	n.on = compatibility.Resolve(c.Date, c.Flags)
 	n.uint8Array = rt.Get("Uint8Array").(*goja.Object)
 	n.host = rt.NewObject()
-	for name, f := range n.hostFunctions() {
-		if err := n.host.Set(name, i.Function(name, 0, f)); err != nil {
-			return nil, err
-		}
-	}
 	for _, name := range []string{"setTimeout", "clearTimeout", "setInterval", "clearInterval"} {
-		// The script of timers is built on the web's functions.
+		// The script of timers is built on the web's functions, taken before a script could replace them.
 		if err := n.host.Set("web_"+name, rt.Get(name)); err != nil {
 			return nil, err
 		}
@@ -114,6 +111,17 @@ func newNode(i *isolate.Isolate, o Options) (*node, error) {
 	n.use = i.Function("use", 1, func(call goja.FunctionCall) goja.Value { return n.load(call.Argument(0).String()) })
 	i.SetValue(nodeKey{}, n)
 	return n, nil
+}
+
+// completeHost makes the host's functions, which isolates that use no module do without.
+func (n *node) completeHost() {
+	if n.complete {
+		return
+	}
+	n.complete = true
+	for name, f := range n.hostFunctions() {
+		_ = n.host.Set(name, n.isolate.Function(name, 0, f))
+	}
 }
 
 // hostFunctions are what the prelude is built on. It alone sees them.
@@ -177,6 +185,7 @@ func (n *node) load(name string) *goja.Object {
 	if err != nil {
 		panic(n.isolate.NewError("Error", err.Error()))
 	}
+	n.completeHost()
 	v, err := n.rt.RunProgram(programs[name])
 	if err != nil {
 		panic(err)

@@ -45,7 +45,7 @@ func newIsolate(t *testing.T, body string, c isolate.Compatibility, o Options) (
 		Install:       []func(*isolate.Isolate) error{webapi.Install(webapi.Options{}), Install(o)},
 		Modules:       Modules(c.Date, c.Flags),
 		Compatibility: c,
-		Limits:        isolate.Limits{CPU: 1 * time.Second},
+		Limits:        isolate.Limits{CPU: 20 * time.Second},
 	})
 	if err == nil {
 		t.Cleanup(i.Close)
@@ -176,11 +176,20 @@ func TestFlags(t *testing.T) {
 		{"env is text", "2025-04-01", []string{"nodejs_compat"}, `(process.env.C = 5, typeof process.env.C)`, `string`},
 		{"timers before", "2026-02-09", []string{"nodejs_compat"}, `typeof setTimeout(() => {}, 0)`, "number"},
 		{"timers", "2026-02-10", []string{"nodejs_compat"}, `typeof setTimeout(() => {}, 0)`, "object"},
+		{"a store at global scope is no event", "2026-04-01", []string{"nodejs_compat"},
+			`new (require("node:async_hooks").AsyncLocalStorage)() && atGlobalScope`,
+			"Error: Disallowed operation called within global scope,7,0"},
 		{"default", "2026-08-04", nil, `typeof Buffer`, "function"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			script := fmt.Sprintf(`return { run() { try { return String(%s) } catch (e) { return String(e) } } }`, test.script)
+			script := fmt.Sprintf(`let atGlobalScope;
+				if (globalThis.setImmediate) {
+					const s = new async_hooks.AsyncLocalStorage();
+					try { s.run(7, () => { atGlobalScope = [, s.getStore(), Date.now()]; setTimeout(() => {}, 1); }); }
+					catch (e) { atGlobalScope[0] = String(e).split(".")[0]; }
+				}
+				return { run() { try { return String(%s) } catch (e) { return String(e) } } }`, test.script)
 			i, err := newIsolate(t, script, isolate.Compatibility{Date: test.date, Flags: test.flags},
 				Options{Env: map[string]string{"A": "1", "B": "two"}})
 			if err != nil {

@@ -20,7 +20,11 @@
     check.number(size, "size");
     if (!(size >= 0 && size <= kMaxLength)) throw outOfRange("size", `>= 0 && <= ${kMaxLength}`, size);
   };
-  const allocate = (size) => new FastBuffer(size);
+  // One allocation is bounded: the engine would end the process.
+  const allocate = (size) => {
+    if (size > 268435456) throw new RangeError("Array buffer allocation failed");
+    return new FastBuffer(size);
+  };
   const fromString = (text, name) => new FastBuffer(host.encode(text, encoding(name)));
   const fromList = (list) => {
     const length = list.length > 0 ? Math.min(list.length, kMaxLength) : 0;
