@@ -179,21 +179,37 @@ func (i *Isolate) turn(in *frame, f func() error) {
 	e := in.event
 	i.frame = in
 	i.watch.begin(i.options.Limits.CPU - e.used)
-	err := i.guarded(f)
+	err := i.conclude(i.guarded(f), in)
 	used, fired := i.watch.end()
 	e.used += used
 	if fired != nil && err == nil {
 		// It came when the turn was over.
 		err = fired
 	}
-	i.frame = in
-	i.outer = nil
-	i.reportRejections()
 	if err != nil {
 		e.fail(err)
 	}
 	i.frame = nil
 	e.context.settle()
+}
+
+// conclude describes the error of a turn and deals with what was rejected in it. This may run code of the script, such as
+// getters, and so belongs to the turn.
+func (i *Isolate) conclude(err error, in *frame) error {
+	i.frame, i.outer = in, nil
+	if err == nil && len(i.rejected) == 0 {
+		return nil
+	}
+	late := i.guarded(func() error {
+		err = i.exceptionOf(err)
+		i.reportRejections()
+		return nil
+	})
+	i.frame, i.outer = in, nil
+	if late != nil {
+		return i.exceptionOf(late)
+	}
+	return err
 }
 
 // fail ends an event by what its turn ended with; what nobody waits for is logged.

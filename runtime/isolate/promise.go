@@ -218,12 +218,20 @@ func (i *Isolate) handled(p *goja.Promise) {
 	}
 }
 
-// reportRejections logs what was rejected in a turn and has no handler at its end.
+// reportRejections deals with what was rejected in a turn and has no handler at its end: it is logged, unless the function
+// of OnUnhandledRejection took care of it.
 func (i *Isolate) reportRejections() {
-	for len(i.rejected) > 0 {
+	for n := 0; n < maxRejections && len(i.rejected) > 0; n++ {
 		p := i.rejected[0]
 		i.rejected = i.rejected[1:]
+		if i.onRejection != nil && i.onRejection(i.rt.ToValue(p), p.Result()) {
+			continue
+		}
 		i.reportUncaught("Uncaught (in promise) ", i.NewException(p.Result()))
 	}
 	i.rejected = nil
 }
+
+// OnUnhandledRejection has f called with each promise that was rejected in a turn and has no handler at its end, and with
+// the reason, before that is logged. f reports whether it took care of it.
+func (i *Isolate) OnUnhandledRejection(f func(promise, reason goja.Value) bool) { i.onRejection = f }

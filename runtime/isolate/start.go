@@ -34,12 +34,11 @@ func (i *Isolate) start(ctx context.Context, p *Program) error {
 	i.loop.post(func() {
 		i.rt = goja.New()
 		i.watch.begin(i.options.Limits.Startup)
-		err := i.guarded(func() error { return i.runTopLevel(p) })
+		err := i.conclude(i.guarded(func() error { return i.runTopLevel(p) }), nil)
 		_, fired := i.watch.end()
 		if fired != nil && err == nil {
 			err = fired
 		}
-		i.reportRejections()
 		i.started = true
 		result <- i.exceptionOf(err)
 	})

@@ -67,6 +67,43 @@ func TestScheduled(t *testing.T) {
 	})
 }
 
+func TestUnhandledRejections(t *testing.T) {
+	t.Parallel()
+	l := &logs{}
+	i := newWorker(t, `
+		addEventListener("unhandledrejection", (e) => {
+			console.log(e.type, e.reason.message, e.promise instanceof Promise);
+			if (e.reason.message === "handled") e.preventDefault();
+			if (e.reason.message === "again") Promise.reject(e.reason);
+			if (e.reason.message === "forever") for (;;);
+		});
+		export default { fetch(request) {
+			const path = new URL(request.url).pathname.slice(1);
+			Promise.reject(new Error(path));
+			const late = Promise.reject(new Error("late"));
+			late.catch(() => {});
+			return new Response(path);
+		} }`, isolate.Options{OnLog: l.add, Limits: isolate.Limits{CPU: 100 * time.Millisecond}}, Options{})
+	for path, want := range map[string]string{"/handled": "handled", "/lost": "lost", "/again": "again"} {
+		if _, body, err := get(t, i, path); err != nil || body != want {
+			t.Error(path, body, err)
+		}
+	}
+	_, body, err := get(t, i, "/forever")
+	if err == nil && body != "forever" {
+		t.Error("an endless listener", body)
+	}
+	text := l.text()
+	for want, times := range map[string]int{
+		"unhandledrejection handled true": 1, "in promise) Error: handled": 0, "unhandledrejection lost true": 1,
+		"Uncaught (in promise) Error: lost": 1, "unhandledrejection again true": 16, "late": 0,
+	} {
+		if got := strings.Count(text, want); got != times {
+			t.Errorf("%q was logged %d times, want %d", want, got, times)
+		}
+	}
+}
+
 func TestBrandStaysHidden(t *testing.T) {
 	t.Parallel()
 	i := newWorker(t, `export default { fetch(request) {

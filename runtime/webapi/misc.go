@@ -52,6 +52,7 @@ func (r *Realm) installGlobalTarget() error {
 				if r.target, err = r.rt.New(r.group("events").Get("EventTarget")); err != nil {
 					panic(err)
 				}
+				r.isolate.OnUnhandledRejection(r.rejected)
 			}
 			method, _ := goja.AssertFunction(r.target.Get(name))
 			return r.call(method, r.target, call.Arguments...)
@@ -61,6 +62,16 @@ func (r *Realm) installGlobalTarget() error {
 		}
 	}
 	return nil
+}
+
+// rejected dispatches the event unhandledrejection. It reports whether a listener prevented its default.
+func (r *Realm) rejected(promise, reason goja.Value) (handled bool) {
+	if thrown := r.rt.Try(func() {
+		handled = r.operation("events", "rejected", r.target, promise, reason).ToBoolean()
+	}); thrown != nil {
+		r.isolate.ReportUncaught(thrown.Value())
+	}
+	return handled
 }
 
 // hideBrand keeps scripts from seeing by which property an object of ours leads to its Go value.

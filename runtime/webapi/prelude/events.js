@@ -528,6 +528,8 @@
     wait,
     race,
     deliver,
+    rejected: (target, promise, reason) =>
+      !target.dispatchEvent(new PromiseRejectionEvent("unhandledrejection", { promise, reason, cancelable: true })),
     isSignal: (v) => v instanceof AbortSignal,
   };
 });
