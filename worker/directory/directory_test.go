@@ -234,11 +234,15 @@ func TestOpenRefuses(t *testing.T) {
 
 func TestSQLiteFileIsPrivate(t *testing.T) {
 	t.Parallel()
-	path := filepath.Join(t.TempDir(), "d.db")
-	open(t, "sqlite:"+path)
-	st, err := os.Stat(path)
-	if err != nil || st.Mode().Perm() != 0o600 {
-		t.Errorf("got mode %v, %v; want 0600", st.Mode(), err)
+	path := filepath.Join(t.TempDir(), "a d+e%20f.db")
+	if _, err := open(t, "sqlite:"+path).Organization(t.Context(), "a", "b"); !errors.Is(err, ErrNotMember) {
+		t.Fatal(err)
+	}
+	for _, name := range []string{path, path + "-wal"} { // the index of the latter holds no data
+		st, err := os.Stat(name)
+		if err != nil || st.Mode().Perm() != 0o600 {
+			t.Errorf("%s: got mode %v, %v; want 0600", name, st, err)
+		}
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/cenkalti/backoff/v5"
@@ -33,8 +34,9 @@ func openSQLite(ctx context.Context, path string) (Directory, error) {
 		return nil, fmt.Errorf("open directory: %w", err)
 	}
 	f.Close()
-	uri := "file:" + (&url.URL{Path: abs}).EscapedPath() +
-		"?_txlock=immediate&_pragma=busy_timeout(5000)&_pragma=foreign_keys(1)"
+	// The files beside it get the mode of this one. SQLite knows no plus signs for spaces.
+	uri := "file:" + (&url.URL{Path: abs}).EscapedPath() + "?modeof=" + strings.ReplaceAll(url.QueryEscape(abs), "+", "%20") +
+		"&_txlock=immediate&_pragma=busy_timeout(5000)&_pragma=foreign_keys(1)"
 	db, err := driver.Open(uri)
 	if err != nil {
 		return nil, fmt.Errorf("open directory %s: %w", abs, err)
