@@ -59,6 +59,7 @@ func TestStubs(t *testing.T) {
 		"fails":   `throw new TypeError("t")`,
 		"errors":  `try { await env.PROBE.getByName("p").fails() } catch (e) { return [e instanceof TypeError, e.message, e.remote, e.retryable] }`,
 		"absent":  `return [await caught(() => env.PROBE.getByName("p").nothing()), await caught(() => env.LEGACY.getByName("p").x())]`,
+		"exports": `return [Object.keys(ctx.exports).join(), await ctx.exports.Probe.getByName("p").add(1)]`,
 		"object":  `return { a: 1 }`,
 		"using":   `using stub = env.PROBE.getByName("p"); using r = await stub.object(); return r`,
 		"order":   `const stub = env.PROBE.getByName("p"); const calls = []; for (let n = 0; n < 20; n++) calls.push(stub.append(n)); return (await Promise.all(calls)).at(-1)`,
@@ -75,6 +76,7 @@ func TestStubs(t *testing.T) {
 		w.want("Probe", "absent", `["TypeError: The RPC receiver does not implement the method \"nothing\".", `+
 			"\"TypeError: The receiving Durable Object does not support RPC, because its class was not declared with `extends DurableObject`. "+
 			`In order to enable RPC, make sure your class extends the special class `+"`DurableObject`"+`, which can be imported from the module \"cloudflare:workers\"."]`)
+		w.want("Probe", "exports", `["Probe,Legacy", 2]`)
 		w.want("Probe", "using", "{a: 1}")
 		w.want("Probe", "order", `"0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19"`)
 		w.want("Probe", "status", `[299, "Very Odd", "x-a,b", "http://x/status?a", "default"]`)

@@ -69,8 +69,12 @@ func (o *object) construct(*isolate.Event) (goja.Value, error) {
 		}
 	}
 	name, named := o.state.Name()
+	exports := goja.Undefined()
+	if e := o.engine.realm.Exports(); e != nil {
+		exports = e
+	}
 	state, err := o.engine.newState(goja.Undefined(), i.Runtime().ToValue(handle(o)),
-		o.engine.classes.ID(o.state.ID(), name, named))
+		o.engine.classes.ID(o.state.ID(), name, named), exports)
 	if err != nil {
 		return nil, err
 	}

@@ -198,18 +198,23 @@
 	}
 	tag(DurableObjectStorage, "DurableObjectStorage");
 
+	const noFacets = () => {
+		throw new Error("facets of Durable Objects are not supported");
+	};
+	const facets = Object.freeze({ get: noFacets, abort: noFacets, delete: noFacets, clone: noFacets });
 	const socketText = "WebSockets in Durable Objects are not supported yet";
 	class DurableObjectState {
 		#h;
-		constructor(h, id) {
+		constructor(h, id, exports) {
 			guard();
 			this.#h = h;
 			states.add(this);
-			defineProperty(this, "id", { value: id, enumerable: true });
-			defineProperty(this, "storage", { value: make(DurableObjectStorage, h), enumerable: true });
-			defineProperty(this, "props", { value: {}, enumerable: true });
-			defineProperty(this, "exports", { value: {}, enumerable: true });
+			defineProperty(this, "facets", { value: facets, enumerable: true });
 			defineProperty(this, "container", { value: undefined, enumerable: true });
+			defineProperty(this, "storage", { value: make(DurableObjectStorage, h), enumerable: true });
+			defineProperty(this, "id", { value: id, enumerable: true });
+			defineProperty(this, "props", { value: {}, enumerable: true });
+			if (exports !== undefined) defineProperty(this, "exports", { value: exports, enumerable: true });
 		}
 		waitUntil(promise) {
 			if (arguments.length === 0) throw missing("waitUntil", "DurableObjectState", 1, "Promise");
@@ -249,7 +254,7 @@
 
 	return {
 		platform: [DurableObjectState, DurableObjectStorage, DurableObjectTransaction, SyncKvStorage, SqlStorage],
-		newState: (h, id) => make(DurableObjectState, h, id),
+		newState: (h, id, exports) => make(DurableObjectState, h, id, exports),
 		alarmInfo: (scheduledTime, retryCount) =>
 			Object.freeze({ isRetry: retryCount > 0, retryCount, scheduledTime }),
 	};

@@ -183,6 +183,7 @@
 		fetcher: (handle) => newStub(handle),
 		id: (hex, name) => make(DurableObjectId, hex, name),
 		states, invoke, make, guard, tag, missing,
+		isEntrypoint: (v) => typeof v === "function" && v.prototype instanceof WorkerEntrypoint,
 		supportsRPC: (instance) => instance instanceof DurableObject,
 		platform: [DurableObjectId, DurableObjectNamespace, Fetcher, DurableObjectStub],
 		module: {

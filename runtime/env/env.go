@@ -125,7 +125,7 @@ type Classes struct {
 
 	module                        *goja.Object
 	namespace, id, invoke, hasRPC goja.Callable
-	fetcher                       goja.Callable
+	fetcher, entrypoint           goja.Callable
 	noMethod                      *goja.Object
 }
 
@@ -159,6 +159,7 @@ func ClassesOf(r *webapi.Realm) (*Classes, error) {
 	c.namespace, _ = goja.AssertFunction(c.Internals.Get("namespace"))
 	c.id, _ = goja.AssertFunction(c.Internals.Get("id"))
 	c.invoke, _ = goja.AssertFunction(c.Internals.Get("invoke"))
+	c.entrypoint, _ = goja.AssertFunction(c.Internals.Get("isEntrypoint"))
 	c.fetcher, _ = goja.AssertFunction(c.Internals.Get("fetcher"))
 	c.hasRPC, _ = goja.AssertFunction(c.Internals.Get("supportsRPC"))
 	i.Runtime().ForOf(c.Internals.Get("platform"), func(class goja.Value) bool {
@@ -264,7 +265,14 @@ func workersModule(i *isolate.Isolate) (goja.Value, error) {
 		i.RequireEvent().Context().WaitUntil(call.Argument(0))
 		return goja.Undefined()
 	})
+	exports := i.Function("get exports", 0, func(goja.FunctionCall) goja.Value {
+		if o := r.Exports(); o != nil {
+			return o
+		}
+		return goja.Undefined()
+	})
 	return c.module, errors.Join(
-		c.module.Set("env", env), c.module.Set("waitUntil", waitUntil), c.module.Set("exports", i.Runtime().NewObject()),
+		c.module.Set("env", env), c.module.Set("waitUntil", waitUntil),
+		c.module.DefineAccessorProperty("exports", exports, nil, goja.FLAG_TRUE, goja.FLAG_TRUE),
 	)
 }

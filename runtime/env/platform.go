@@ -14,7 +14,7 @@ import (
 // caller sets the rest.
 func (o Options) Isolate(web webapi.Options) isolate.Options {
 	m := o.Manifest
-	web.Env = o.Env()
+	web.Env, web.Exports = o.Env(), o.exports()
 	modules := nodeapi.Modules(m.CompatibilityDate, m.CompatibilityFlags)
 	maps.Copy(modules, Modules())
 	return isolate.Options{

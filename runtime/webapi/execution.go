@@ -38,7 +38,23 @@ func (r *Realm) NewExecutionContext(c *isolate.Context, props goja.Value) *goja.
 		props = r.rt.NewObject()
 	}
 	_ = o.Set("props", props)
+	if exports := r.Exports(); exports != nil {
+		_ = o.Set("exports", exports)
+	}
 	return o
+}
+
+// Exports returns what is ctx.exports, or nil if there is none. It throws at global scope.
+func (r *Realm) Exports() *goja.Object {
+	if r.exports == nil && r.options.Exports != nil {
+		r.requireEvent()
+		o, err := r.options.Exports(r)
+		if err != nil {
+			panic(r.isolate.NewError("Error", err.Error()))
+		}
+		r.exports = o
+	}
+	return r.exports
 }
 
 // Env returns the script's env.

@@ -20,6 +20,8 @@ type Options struct {
 	MaxBodyBytes int64
 	// Env makes env, once an isolate, after its top level has run; nil makes an empty one.
 	Env func(*Realm) (*goja.Object, error)
+	// Exports makes ctx.exports, once an isolate, at its first event; nil leaves it out.
+	Exports func(*Realm) (*goja.Object, error)
 }
 
 // Realm is the web platform of one isolate. Its methods run on the isolate's goroutine.
@@ -47,6 +49,7 @@ type Realm struct {
 	prelude   prelude
 	intrinsic intrinsics
 	env       *goja.Object
+	exports   *goja.Object
 	crypto    *goja.Object
 	handlers  map[string]*handler
 	// inspectSymbol is the name of the methods by which objects say how they are inspected.

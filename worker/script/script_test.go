@@ -50,6 +50,7 @@ const module = `
 			case "/self": {
 				const caught = async (f) => { try { return await f(); } catch (e) { return [e.name, e.message, e.remote ?? null]; } };
 				return Response.json([
+					Object.keys(ctx.exports).join(), await ctx.exports.Named.add(3, 4), await (await ctx.exports.default.fetch("http://x/later")).text(),
 					await (await env.SELF.fetch("http://x/later")).text(), await env.NAMED.add(1, 2), await env.NAMED.who,
 					await (await env.NAMED.fetch("http://x/y")).text(), await caught(() => env.NAMED.fail()), await caught(() => env.NAMED.nothing()),
 					await caught(() => env.SELF.add(1)), await caught(() => env.OTHER.fetch("http://x/")),
@@ -166,7 +167,7 @@ func TestScript(t *testing.T) {
 		{"/later", 200, "now"},
 		{"/call", 200, `["RangeError","no",true,null]`},
 		{"/stream", 200, "ab"},
-		{"/self", 200, `["now",3,"me you","named http://x/y",["RangeError","no",true],` +
+		{"/self", 200, `["Named,default",7,"now","now",3,"me you","named http://x/y",["RangeError","no",true],` +
 			`["TypeError","The RPC receiver does not implement the method \"nothing\".",true],` +
 			`["TypeError","The entrypoint default takes no calls: its class does not extend WorkerEntrypoint.",true],` +
 			`["Error","env.OTHER cannot be used: the Worker \"x\" cannot be reached: service bindings lead to the Worker itself only, as yet",null]]`},
