@@ -67,7 +67,7 @@ func ErrorProperties(r *webapi.Realm, v goja.Value, more map[string]string) []by
 		case "name", "message", "stack", "remote", "retryable", "overloaded", "durableObjectReset":
 			continue
 		}
-		r.Isolate().Runtime().Try(func() {
+		_ = r.Isolate().Runtime().Try(func() {
 			value := o.Get(name)
 			Encode(r, value, ForCall) // throws for what cannot be
 			_ = out.Set(name, value)
