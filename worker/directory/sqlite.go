@@ -35,7 +35,8 @@ func openSQLite(ctx context.Context, path string) (Directory, error) {
 	}
 	f.Close()
 	// The files beside it get the mode of this one. SQLite knows no plus signs for spaces.
-	uri := "file:" + (&url.URL{Path: abs}).EscapedPath() + "?modeof=" + strings.ReplaceAll(url.QueryEscape(abs), "+", "%20") +
+	uri := "file:" + (&url.URL{Path: abs}).EscapedPath() +
+		"?modeof=" + strings.ReplaceAll(url.QueryEscape(abs), "+", "%20") +
 		"&_txlock=immediate&_pragma=busy_timeout(5000)&_pragma=foreign_keys(1)"
 	db, err := driver.Open(uri)
 	if err != nil {

@@ -22,7 +22,9 @@ const (
 	maxSuggestions = 3
 	// minSimilarity is how alike, from 0 to 1, a path must be to be suggested.
 	minSimilarity = 0.5
-	maxPathBytes  = 200
+	// maxCompared is how much of a segment is compared: the work grows with its square, for each tool.
+	maxCompared  = 48
+	maxPathBytes = 200
 )
 
 // snapshotKey names the index of one snapshot.
@@ -246,9 +248,10 @@ func best(all []suggestion) []string {
 // suggestTools returns the paths of a source's tools that are most like an unknown one.
 func suggestTools(name, segment string, x *index) []string {
 	var all []suggestion
-	segment = strings.ToLower(segment)
+	begin := func(s string) string { return strings.ToLower(s[:min(len(s), maxCompared)]) }
+	segment = begin(segment)
 	for _, i := range x.items {
-		if score := levenshtein.Match(segment, strings.ToLower(i.Segment), nil); score >= minSimilarity {
+		if score := levenshtein.Match(segment, begin(i.Segment), nil); score >= minSimilarity {
 			all = append(all, suggestion{name + "." + i.Segment, score})
 		}
 	}
