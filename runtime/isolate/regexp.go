@@ -89,6 +89,11 @@ func propertyRanges(name string) ([]runeRange, bool) {
 		return tableRanges(unicode.Lu, unicode.Other_Uppercase), true
 	case "Lowercase", "Lower":
 		return tableRanges(unicode.Ll, unicode.Other_Lowercase), true
+	case "ID_Start", "IDS", "XID_Start", "XIDS":
+		return tableRanges(unicode.L, unicode.Nl, unicode.Other_ID_Start), true
+	case "ID_Continue", "IDC", "XID_Continue", "XIDC":
+		return tableRanges(unicode.L, unicode.Nl, unicode.Other_ID_Start, unicode.Mn, unicode.Mc, unicode.Nd, unicode.Pc,
+			unicode.Other_ID_Continue), true
 	}
 	key, value, ok := strings.Cut(name, "=")
 	if ok {
@@ -110,7 +115,7 @@ func propertyRanges(name string) ([]runeRange, bool) {
 	if t, ok := unicode.Properties[name]; ok {
 		return tableRanges(t), true
 	}
-	return nil, false
+	return emojiRanges(emojiAlias(name))
 }
 
 func categoryRanges(name string) ([]runeRange, bool) {
