@@ -173,7 +173,7 @@ func (k *key) encode(kind string) (data []byte, label string, err error) {
 			return x509.MarshalPKCS1PublicKey(public), "RSA PUBLIC KEY", nil
 		}
 	}
-	return nil, "", fmt.Errorf("The selected key encoding %s can only be used for other keys.", kind) //nolint:staticcheck // Node's
+	return nil, "", fmt.Errorf("The selected key encoding %s can only be used for other keys.", kind)
 }
 
 // details tells what a key is.
@@ -241,7 +241,7 @@ func generate(kind string, size goja.Value) (any, error) {
 		if curve := curveOf(size.String()); curve != nil {
 			return ecdsa.GenerateKey(curve, rand.Reader)
 		}
-		return nil, errors.New("Invalid EC curve name") //nolint:staticcheck // Node's
+		return nil, errors.New("Invalid EC curve name")
 	case "ed25519":
 		_, private, err := ed25519.GenerateKey(rand.Reader)
 		return private, err

@@ -143,11 +143,11 @@ func (n *node) rsaCrypt(c goja.FunctionCall) goja.Value {
 	case encrypt && oaep:
 		out, err = rsa.EncryptOAEP(hash(), rand.Reader, public, data, label)
 	case encrypt:
-		out, err = rsa.EncryptPKCS1v15(rand.Reader, public, data)
+		out, err = rsa.EncryptPKCS1v15(rand.Reader, public, data) //nolint:staticcheck // programs ask for it
 	case oaep:
 		out, err = rsa.DecryptOAEP(hash(), nil, private, data, label)
 	default:
-		out, err = rsa.DecryptPKCS1v15(nil, private, data)
+		out, err = rsa.DecryptPKCS1v15(nil, private, data) //nolint:staticcheck // programs ask for it
 	}
 	if err != nil {
 		n.throwCode("Error", "ERR_CRYPTO_OPERATION_FAILED", "%s", err)
