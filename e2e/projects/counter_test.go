@@ -47,6 +47,12 @@ func TestReload(t *testing.T) {
 	p.replace("src/index.ts", "other boom", "third boom")
 	p.until("/throw", "Error: third boom")
 	p.want("/increment", "", `{"n":3}`)
+	p.replace("src/index.ts", "export class Counter", "if (Date.now() === 0) throw new Error('at load');\nexport class Counter")
+	p.logs("Error: at load")
+	p.replace("src/index.ts", "if (Date.now() === 0) throw", "if (Date.now() === 1) throw")
+	p.replace("src/index.ts", "third boom", "fourth boom")
+	p.until("/throw", "Error: fourth boom")
+	p.want("/increment", "", `{"n":4}`)
 }
 
 // What tandem build writes runs without the source.

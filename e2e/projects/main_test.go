@@ -45,6 +45,16 @@ type project struct {
 // start copies a project, adds files to it, and runs it.
 func start(t *testing.T, name string, files map[string]string) *project {
 	t.Helper()
+	p, err := tryStart(t, name, files, "", harness.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// tryStart is start with npm packages, if modules names their folder, and options, for a project that may fail to run.
+func tryStart(t *testing.T, name string, files map[string]string, modules string, o harness.Options) (*project, error) {
+	t.Helper()
 	dir := t.TempDir()
 	if err := os.CopyFS(dir, os.DirFS(filepath.Join("testdata", name))); err != nil {
 		t.Fatal(err)
@@ -53,11 +63,17 @@ func start(t *testing.T, name string, files map[string]string) *project {
 	for name, text := range files {
 		p.write(name, text)
 	}
+	if modules != "" {
+		if err := os.Symlink(modules, filepath.Join(dir, "node_modules")); err != nil {
+			t.Fatal(err)
+		}
+	}
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	s, err := harness.Start(ctx, harness.Options{Binary: binary, Args: []string{dir}})
+	o.Binary, o.Args = binary, append(o.Args, dir)
+	s, err := harness.Start(ctx, o)
 	if err != nil {
-		t.Fatal(err)
+		return nil, err
 	}
 	t.Cleanup(func() {
 		s.Stop()
@@ -66,7 +82,7 @@ func start(t *testing.T, name string, files map[string]string) *project {
 		}
 	})
 	p.Stack = s
-	return p
+	return p, nil
 }
 
 // write replaces a file of the project.
@@ -136,6 +152,22 @@ func (p *project) until(path, want string) {
 		select {
 		case <-ctx.Done():
 			p.t.Fatalf("%s: got %q, want %q", path, got, want)
+		case <-tick.C:
+		}
+	}
+}
+
+// logs waits until the stack has logged a text.
+func (p *project) logs(text string) {
+	p.t.Helper()
+	ctx, cancel := context.WithTimeout(p.t.Context(), 20*time.Second)
+	defer cancel()
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for !strings.Contains(p.Log(), text) {
+		select {
+		case <-ctx.Done():
+			p.t.Fatalf("the log lacks %q", text)
 		case <-tick.C:
 		}
 	}

@@ -75,6 +75,8 @@ type child struct {
 	stop, done chan struct{}
 	// reloading is true when the process was told to end so that another takes its place at once.
 	reloading atomic.Bool
+	// wake ends the pause before a restart; it has room for one.
+	wake chan struct{}
 }
 
 // run is the goroutine of the child.
@@ -135,6 +137,8 @@ func (c *child) pause(d time.Duration) bool {
 	defer t.Stop()
 	select {
 	case <-t.C:
+		return true
+	case <-c.wake:
 		return true
 	case <-c.stop:
 		return false

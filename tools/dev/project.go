@@ -114,6 +114,10 @@ func (s *supervisor) reload(p *Project) {
 	}
 	s.log.Info("project changed, reloading")
 	for _, name := range []string{nameWorker, nameHost} {
+		select {
+		case s.children[name].wake <- struct{}{}: // it may wait, for the last version did not start
+		default:
+		}
 		if pid := s.pids[name]; pid != 0 {
 			s.children[name].reloading.Store(true)
 			_ = syscall.Kill(pid, syscall.SIGTERM) // an error means that it has ended

@@ -64,6 +64,7 @@ func (s *supervisor) add(out *console.Output, lifeline *os.File) {
 		s.children[p.name] = &child{
 			process: p, sup: s, output: out.Source(p.name),
 			first: make(chan struct{}), stop: make(chan struct{}), done: make(chan struct{}),
+			wake: make(chan struct{}, 1),
 		}
 	}
 }
