@@ -3,6 +3,7 @@ package script
 import (
 	"context"
 	"net"
+	"strconv"
 	"time"
 
 	"github.com/tandem-do/tandem/proto/cron"
@@ -26,7 +27,7 @@ const (
 // address. It goes on until that is done or ctx ends.
 func (s *Script) tellSchedules(ctx context.Context, caller sidecar.Caller, address net.Addr) {
 	m := s.o.Bundle.Manifest()
-	q := cron.Set{Worker: m.Name, Crons: m.Crons, Address: "http://" + address.String()}
+	q := cron.Set{Worker: m.Name, Crons: m.Crons, Address: origin(address)}
 	args, err := v8value.MarshalArguments(q)
 	if err != nil {
 		s.log.Error("schedules cannot be told", "err", err)
@@ -53,6 +54,14 @@ func (s *Script) tellSchedules(ctx context.Context, caller sidecar.Caller, addre
 		}
 		wait = min(2*wait, maxScheduleRetry)
 	}
+}
+
+// origin is where a process on the same machine reaches what listens on an address.
+func origin(address net.Addr) string {
+	if a, ok := address.(*net.TCPAddr); ok && a.IP.IsUnspecified() {
+		return "http://" + net.JoinHostPort("localhost", strconv.Itoa(a.Port))
+	}
+	return "http://" + address.String()
 }
 
 func tellOnce(ctx context.Context, caller sidecar.Caller, worker string, args []byte) error {

@@ -104,3 +104,14 @@ func TestTellSchedulesEnds(t *testing.T) {
 		}
 	})
 }
+
+func TestOrigin(t *testing.T) {
+	t.Parallel()
+	for ip, want := range map[string]string{
+		"127.0.0.1": "http://127.0.0.1:7", "::1": "http://[::1]:7", "0.0.0.0": "http://localhost:7", "::": "http://localhost:7",
+	} {
+		if got := origin(&net.TCPAddr{IP: net.ParseIP(ip), Port: 7}); got != want {
+			t.Errorf("%s: got %s, want %s", ip, got, want)
+		}
+	}
+}

@@ -117,8 +117,11 @@ func operate(t *testing.T, r *rand.Rand, w *world, m model) bool {
 		return listed(t, r, n, m)
 	case 11:
 		pass(time.Duration(r.IntN(60)) * time.Second)
-		if r.IntN(8) == 0 {
+		switch r.IntN(8) {
+		case 0:
 			w.restart()
+		case 1:
+			w.crash()
 		}
 	}
 	return true

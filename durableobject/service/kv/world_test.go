@@ -40,7 +40,7 @@ func in(t *testing.T, fn func(t *testing.T, w *world)) {
 	t.Helper()
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		w := &world{t: t, fs: vfs.NewMem()}
+		w := &world{t: t, fs: vfs.NewCrashableMem()}
 		w.start()
 		defer w.stop()
 		fn(t, w)
@@ -74,6 +74,14 @@ func (w *world) stop() {
 // restart has the host end and begin again on the same disk.
 func (w *world) restart() {
 	w.stop()
+	w.start()
+}
+
+// crash has the machine end, with what was not synced lost, and the host begin again.
+func (w *world) crash() {
+	left := w.fs.CrashClone(vfs.CrashCloneCfg{})
+	w.stop()
+	w.fs = left
 	w.start()
 }
 
