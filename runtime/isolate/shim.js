@@ -3,7 +3,7 @@
 (function (host) {
   const global = globalThis;
   const { apply, construct, ownKeys, getPrototypeOf } = Reflect;
-  const { evaluationAllowed, stack: layOut, transfer, detached } = host;
+  const { evaluationAllowed, stack: layOut, transfer, detached, weakRefs } = host;
   const { then } = Promise.prototype;
 
   const define = (target, members) => {
@@ -180,7 +180,7 @@
 
   const replace = (name, value) => Object.defineProperty(global, name, { value, writable: true, configurable: true });
   replace("Proxy", SafeProxy);
-  if (!global.WeakRef) {
+  if (!global.WeakRef && weakRefs) {
     // References are strong: the engine cannot tell what is garbage.
     replace(
       "WeakRef",

@@ -149,6 +149,10 @@ func (i *Isolate) runShim() error {
 			return err
 		}
 	}
+	weakRefs := i.options.Compatibility.Since("2025-05-05", "enable_weak_ref", "disable_weak_ref")
+	if err := host.Set("weakRefs", weakRefs); err != nil {
+		return err
+	}
 	_, err = run(goja.Undefined(), host)
 	return err
 }

@@ -74,18 +74,19 @@ func (r *Realm) extract(init goja.Value) (body, string) {
 		}
 		return body{stream: o, length: -1}, ""
 	}
-	if o.ClassName() != "String" && (!isNullish(o.GetSymbol(goja.SymIterator)) || !isNullish(r.asyncIterator(o))) {
+	if r.dated.iterables && o.ClassName() != "String" && r.isIterable(o) {
 		return body{stream: r.streamOp("fromIterable", o).(*goja.Object), length: -1}, ""
 	}
 	return bytesBody([]byte(r.text(o))), "text/plain;charset=UTF-8"
 }
 
-func (r *Realm) asyncIterator(o *goja.Object) goja.Value {
-	s, ok := r.rt.Get("Symbol").(*goja.Object).Get("asyncIterator").(*goja.Symbol)
-	if !ok {
-		return nil
+// isIterable reports whether for await…of takes an object.
+func (r *Realm) isIterable(o *goja.Object) bool {
+	if !isNullish(o.GetSymbol(goja.SymIterator)) {
+		return true
 	}
-	return o.GetSymbol(s)
+	s, ok := r.rt.Get("Symbol").(*goja.Object).Get("asyncIterator").(*goja.Symbol)
+	return ok && !isNullish(o.GetSymbol(s))
 }
 
 func (r *Realm) bodyUsed(b *body) bool {
@@ -219,7 +220,12 @@ func (r *Realm) installBodies() error {
 		return r.rt.ToValue(r.rt.NewArrayBuffer(bytes.Clone(b)))
 	})
 	consumer("bytes", func(_ native, b []byte) goja.Value { return r.newBytes(bytes.Clone(b)) })
-	consumer("text", func(_ native, b []byte) goja.Value { return r.rt.ToValue(decodeBody(b)) })
+	consumer("text", func(_ native, b []byte) goja.Value {
+		if !r.dated.stripBOM {
+			return r.rt.ToValue(decodeUTF8(b))
+		}
+		return r.rt.ToValue(decodeBody(b))
+	})
 	consumer("json", func(_ native, b []byte) goja.Value { return r.isolate.ParseJSON(decodeBody(b)) })
 	consumer("formData", func(n native, b []byte) goja.Value { return r.parseFormData(contentType(n), b) })
 	consumer("blob", func(n native, b []byte) goja.Value {

@@ -45,8 +45,7 @@ func newClass[T native](r *Realm, name string, construct func(goja.ConstructorCa
 	_ = c.ctor.DefineDataProperty("name", r.rt.ToValue(name), goja.FLAG_FALSE, goja.FLAG_TRUE, goja.FLAG_FALSE)
 	c.proto = c.ctor.Get("prototype").(*goja.Object)
 	_ = c.ctor.DefineDataProperty("prototype", c.proto, goja.FLAG_FALSE, goja.FLAG_FALSE, goja.FLAG_FALSE)
-	_ = c.proto.DefineDataPropertySymbol(goja.SymToStringTag, r.rt.ToValue(name),
-		goja.FLAG_FALSE, goja.FLAG_TRUE, goja.FLAG_FALSE)
+	r.tag(c.proto, name)
 	return c
 }
 

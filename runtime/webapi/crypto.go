@@ -14,8 +14,7 @@ const maxRandomBytes = 65536
 // installCrypto defines crypto.
 func (r *Realm) installCrypto() error {
 	c := r.rt.NewObject()
-	_ = c.DefineDataPropertySymbol(goja.SymToStringTag, r.rt.ToValue("Crypto"),
-		goja.FLAG_FALSE, goja.FLAG_TRUE, goja.FLAG_FALSE)
+	r.tag(c, "Crypto")
 	for name, f := range map[string]func(goja.FunctionCall) goja.Value{
 		"getRandomValues": r.getRandomValues,
 		"randomUUID":      r.randomUUID,

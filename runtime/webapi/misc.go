@@ -14,8 +14,7 @@ const userAgent = "Cloudflare-Workers"
 // installMisc defines the small globals.
 func (r *Realm) installMisc() error {
 	global := r.rt.GlobalObject()
-	_ = global.DefineDataPropertySymbol(goja.SymToStringTag, r.rt.ToValue("ServiceWorkerGlobalScope"),
-		goja.FLAG_FALSE, goja.FLAG_TRUE, goja.FLAG_FALSE)
+	r.tag(global, "ServiceWorkerGlobalScope")
 	for name, v := range map[string]goja.Value{
 		"self":        global,
 		"origin":      r.rt.ToValue(""),
@@ -38,8 +37,11 @@ func (r *Realm) installMisc() error {
 	return r.installGlobalTarget()
 }
 
-// tag names an object's kind.
+// tag names an object's kind, where the compatibility date has kinds named.
 func (r *Realm) tag(o *goja.Object, name string) {
+	if !r.dated.tags {
+		return
+	}
 	_ = o.DefineDataPropertySymbol(goja.SymToStringTag, r.rt.ToValue(name), goja.FLAG_FALSE, goja.FLAG_TRUE, goja.FLAG_FALSE)
 }
 

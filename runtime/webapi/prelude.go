@@ -79,8 +79,13 @@ func (r *Realm) installPrelude() error {
 			return err
 		}
 	}
+	messages := r.isolate.Compatibility().Since(
+		"2025-08-15", "expose_global_message_channel", "no_expose_global_message_channel")
 	for group, names := range preludeGroups() {
 		for _, name := range names {
+			if !messages && (name == "MessageChannel" || name == "MessagePort") {
+				continue
+			}
 			if err := r.defineLazily(group, name); err != nil {
 				return err
 			}
@@ -152,6 +157,9 @@ func (r *Realm) group(name string) *goja.Object {
 		if c, ok := o.Get(class).(*goja.Object); ok {
 			if proto, ok := c.Get("prototype").(*goja.Object); ok {
 				p.prototypes[proto] = true
+				if !r.dated.tags {
+					_ = proto.DeleteSymbol(goja.SymToStringTag)
+				}
 			}
 		}
 	}

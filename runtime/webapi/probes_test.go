@@ -17,7 +17,8 @@ import (
 var listProbes = flag.Bool("probes", false, "print what each probe gives that is not as it should be, and fail no test")
 
 // TestProbes evaluates the lines of testdata/probes: an expression, an arrow, and what workerd 1.20261117.1 prints for it.
-// A line that begins with "~ " is known to differ: it fails when it does not.
+// A line that begins with "~ " is known to differ: it fails when it does not. A file's name may end in an at sign and the
+// compatibility date.
 func TestProbes(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob("testdata/probes/*.txt")
@@ -79,7 +80,11 @@ func runProbes(t *testing.T, file string) {
 			}
 			return new Response(JSON.stringify(out));
 		} };`)
-	i := newWorker(t, code.String(), isolate.Options{}, Options{})
+	o := isolate.Options{}
+	if _, date, ok := strings.Cut(strings.TrimSuffix(filepath.Base(file), ".txt"), "@"); ok {
+		o.Compatibility.Date = date
+	}
+	i := newWorker(t, code.String(), o, Options{})
 	in := httptest.NewRequest(http.MethodGet, "http://example.com/path?q=1", nil)
 	in.Header.Set("X-Probe", "a")
 	_, body, err := send(t.Context(), i, in)

@@ -46,6 +46,7 @@ type Realm struct {
 	file     *class[*blob]
 	formData *class[*formData]
 
+	dated     dated
 	prelude   prelude
 	intrinsic intrinsics
 	env       *goja.Object
@@ -58,6 +59,27 @@ type Realm struct {
 	target *goja.Object
 }
 
+// dated is what depends on the script's compatibility date and flags.
+type dated struct {
+	// tags is whether objects of the platform name their kinds.
+	tags bool
+	// stripBOM is whether the text of a body loses its byte order mark.
+	stripBOM bool
+	// iterables is whether a body may be any iterable.
+	iterables bool
+	// cacheOption is whether requests take the option cache.
+	cacheOption bool
+}
+
+func datedBy(c isolate.Compatibility) dated {
+	return dated{
+		tags:        c.Since("2024-09-26", "set_tostring_tag", "do_not_set_tostring_tag"),
+		stripBOM:    c.Since("2026-01-13", "strip_bom_in_read_all_text", "do_not_strip_bom_in_read_all_text"),
+		iterables:   c.Since("2026-02-19", "fetch_iterable_type_support", "no_fetch_iterable_type_support"),
+		cacheOption: c.Since("2024-11-11", "cache_option_enabled", "cache_option_disabled"),
+	}
+}
+
 type realmKey struct{}
 
 // Install returns what installs the globals; it belongs into isolate.Options.Install.
@@ -67,6 +89,7 @@ func Install(o Options) func(*isolate.Isolate) error {
 	}
 	return func(i *isolate.Isolate) error {
 		r := &Realm{isolate: i, rt: i.Runtime(), options: o, brand: goja.NewSymbol("tandem"), handlers: map[string]*handler{}}
+		r.dated = datedBy(i.Compatibility())
 		i.SetValue(realmKey{}, r)
 		for _, install := range []func() error{
 			r.takeIntrinsics, r.installHeaders, r.installURL, r.installBodies, r.installEncoding, r.installCrypto,

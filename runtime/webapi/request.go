@@ -154,6 +154,9 @@ func (r *Realm) applyRequestInit(q *Request, init *goja.Object) {
 		q.cf = v
 	}
 	if v := init.Get("cache"); !isMissing(v) {
+		if !r.dated.cacheOption {
+			r.isolate.Throw("Error", "The 'cache' field on 'RequestInitializerDict' is not implemented.")
+		}
 		q.cache = r.text(v)
 		if q.cache != "no-store" && q.cache != "no-cache" && q.cache != "reload" {
 			r.throwType("Unsupported cache mode: %s", q.cache)

@@ -106,7 +106,6 @@ func (r *Realm) installScheduler() error {
 	if err := o.Set("wait", wait); err != nil {
 		return err
 	}
-	_ = o.DefineDataPropertySymbol(goja.SymToStringTag, r.rt.ToValue("Scheduler"),
-		goja.FLAG_FALSE, goja.FLAG_TRUE, goja.FLAG_FALSE)
+	r.tag(o, "Scheduler")
 	return r.isolate.DefineGlobal("scheduler", o)
 }
