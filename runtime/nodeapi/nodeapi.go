@@ -73,27 +73,31 @@ func Modules(date string, flags []string) map[string]func(*isolate.Isolate) (goj
 	return out
 }
 
-// compilePrelude compiles the scripts, once a process.
-var compilePrelude = sync.OnceValues(func() (map[string]*goja.Program, error) {
+// prelude has each script, compiled once a process when it is first used.
+var prelude = sync.OnceValue(func() map[string]func() (*goja.Program, error) {
 	files, err := preludeFiles.ReadDir("prelude")
 	if err != nil {
-		return nil, err
+		return nil // the files are embedded
 	}
-	out := map[string]*goja.Program{}
+	out := map[string]func() (*goja.Program, error){}
 	for _, f := range files {
-		code, err := preludeFiles.ReadFile("prelude/" + f.Name())
-		if err != nil {
-			return nil, err
-		}
 		name := strings.TrimSuffix(f.Name(), ".js")
-		p, err := goja.Compile("tandem-internal:node:"+name, string(code), true)
-		if err != nil {
-			return nil, fmt.Errorf("compile the prelude's %s: %w", name, err)
-		}
-		out[name] = p
+		out[name] = sync.OnceValues(func() (*goja.Program, error) { return compileScript(name) })
 	}
-	return out, nil
+	return out
 })
+
+func compileScript(name string) (*goja.Program, error) {
+	code, err := preludeFiles.ReadFile("prelude/" + name + ".js")
+	if err != nil {
+		return nil, fmt.Errorf("read the prelude: %w", err)
+	}
+	p, err := goja.Compile("tandem-internal:node:"+name, string(code), true)
+	if err != nil {
+		return nil, fmt.Errorf("compile the prelude's %s: %w", name, err)
+	}
+	return p, nil
+}
 
 func newNode(i *isolate.Isolate, o Options) (*node, error) {
 	rt := i.Runtime()
@@ -157,7 +161,7 @@ func (n *node) module(name string) (v goja.Value, err error) {
 		if a, ok := aliases()[name]; ok {
 			file, part = a[0], a[1]
 		}
-		if programs, _ := compilePrelude(); programs[file] == nil {
+		if prelude()[file] == nil {
 			stub, _ := goja.AssertFunction(n.load("stubs").Get("make"))
 			v = n.call(stub, n.rt.ToValue(name))
 			return
@@ -178,15 +182,16 @@ func (n *node) load(name string) *goja.Object {
 	if o := n.loaded[name]; o != nil {
 		return o
 	}
-	programs, err := compilePrelude()
-	if err == nil && programs[name] == nil {
-		err = fmt.Errorf("the prelude has no %s", name)
+	compile := prelude()[name]
+	if compile == nil {
+		n.isolate.Throw("Error", "the prelude has no %s", name)
 	}
+	p, err := compile()
 	if err != nil {
-		panic(n.isolate.NewError("Error", err.Error()))
+		n.isolate.Throw("Error", "%s", err)
 	}
 	n.completeHost()
-	v, err := n.rt.RunProgram(programs[name])
+	v, err := n.rt.RunProgram(p)
 	if err != nil {
 		panic(err)
 	}
