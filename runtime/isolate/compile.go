@@ -93,8 +93,8 @@ func repair(tree *ast.Program, code string) error {
 	return nil
 }
 
-// indirectEval makes every eval one of global code. A direct one sees the variables around it, which the engine has faults
-// with, and could only be used while the top level runs.
+// indirectEval makes every eval one of global code. A direct one sees the variables around it, which the engine has
+// faults with, and could only be used while the top level runs.
 func indirectEval(tree *ast.Program) {
 	walkTree(tree, func(node any) (leave func()) {
 		call, ok := node.(*ast.CallExpression)

@@ -193,8 +193,8 @@ func (i *Isolate) turn(in *frame, f func() error) {
 	e.context.settle()
 }
 
-// conclude describes the error of a turn and deals with what was rejected in it. This may run code of the script, such as
-// getters, and so belongs to the turn.
+// conclude describes the error of a turn and deals with what was rejected in it. This may run code of the script, such
+// as getters, and so belongs to the turn.
 func (i *Isolate) conclude(err error, in *frame) error {
 	i.frame, i.outer = in, nil
 	if err == nil && len(i.rejected) == 0 {

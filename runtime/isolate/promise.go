@@ -97,8 +97,8 @@ func (d *Deferred) SettleNow(f func() (goja.Value, error)) {
 	d.in.event.context.enterNow(d.in.event, func() error { return d.settleNow(f) })
 }
 
-// Go runs work on a goroutine of its own, and returns a promise that is settled with what the function that work returns
-// gives in a turn of the event's. ctx is the event's GoContext. It throws at global scope.
+// Go runs work on a goroutine of its own, and returns a promise that is settled with what the function that work
+// returns gives in a turn of the event's. ctx is the event's GoContext. It throws at global scope.
 func (i *Isolate) Go(work func(ctx context.Context) func() (goja.Value, error)) goja.Value {
 	d := i.NewDeferred()
 	ctx := d.in.event.GoContext()
@@ -218,8 +218,8 @@ func (i *Isolate) handled(p *goja.Promise) {
 	}
 }
 
-// reportRejections deals with what was rejected in a turn and has no handler at its end: it is logged, unless the function
-// of OnUnhandledRejection took care of it.
+// reportRejections deals with what was rejected in a turn and has no handler at its end: it is logged, unless the
+// function of OnUnhandledRejection took care of it.
 func (i *Isolate) reportRejections() {
 	for n := 0; n < maxRejections && len(i.rejected) > 0; n++ {
 		p := i.rejected[0]
@@ -232,6 +232,6 @@ func (i *Isolate) reportRejections() {
 	i.rejected = nil
 }
 
-// OnUnhandledRejection has f called with each promise that was rejected in a turn and has no handler at its end, and with
-// the reason, before that is logged. f reports whether it took care of it.
+// OnUnhandledRejection has f called with each promise that was rejected in a turn and has no handler at its end, and
+// with the reason, before that is logged. f reports whether it took care of it.
 func (i *Isolate) OnUnhandledRejection(f func(promise, reason goja.Value) bool) { i.onRejection = f }

@@ -14,9 +14,9 @@ const (
 	messageFunction = "__tandemMessage"
 )
 
-// wordErrors has a script see the stacks and messages of errors as V8 words them: the engine makes them as it likes, and
-// as own properties, so that each place that reads one is changed instead. It works by reflection: parents have many
-// shapes.
+// wordErrors has a script see the stacks and messages of errors as V8 words them: the engine makes them as it likes,
+// and as own properties, so that each place that reads one is changed instead. It works by reflection: parents have
+// many shapes.
 func wordErrors(tree *ast.Program) {
 	w := stackWalk{seen: map[any]bool{}}
 	for _, s := range tree.Body {

@@ -31,8 +31,8 @@ type class[T native] struct {
 const illegalInvocation = "Illegal invocation: function called with incorrect `this` reference. See " +
 	"https://developers.cloudflare.com/workers/observability/errors/#illegal-invocation-errors for details."
 
-// newClass defines a global class. construct makes the value of a new object, or throws; nil forbids construction. Unlike
-// workerd: a class that is called without new makes an object too; the engine does not tell.
+// newClass defines a global class. construct makes the value of a new object, or throws; nil forbids construction.
+// Unlike workerd: a class that is called without new makes an object too; the engine does not tell.
 func newClass[T native](r *Realm, name string, construct func(goja.ConstructorCall) T) *class[T] {
 	c := &class[T]{realm: r, name: name}
 	c.ctor = r.rt.ToValue(func(call goja.ConstructorCall) *goja.Object {

@@ -6,8 +6,8 @@ import (
 	"github.com/tandem-do/tandem/runtime/isolate"
 )
 
-// installConsole defines console. Like workerd, it prints by debug, error, info, log and warn; what the other methods say
-// is for debuggers, of which there is none.
+// installConsole defines console. Like workerd, it prints by debug, error, info, log and warn; what the other methods
+// say is for debuggers, of which there is none.
 func (r *Realm) installConsole() error {
 	c := r.rt.NewObject()
 	printing := []struct {

@@ -1,4 +1,5 @@
-// Package webapi holds the web platform's globals for isolates, one file a global, and takes HTTP requests into a script.
+// Package webapi holds the web platform's globals for isolates, one file a global, and takes HTTP requests into a
+// script.
 //
 // Install gives the function that an isolate's options name; Fetch delivers a request to a script's fetch handler and
 // returns its response. What runs on every request is Go behind the engine's objects; the rest is the prelude, scripts

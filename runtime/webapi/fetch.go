@@ -32,8 +32,8 @@ func (r *Realm) installFetch() error {
 // Fetcher sends a request, from any goroutine.
 type Fetcher = func(ctx context.Context, q *http.Request) (*http.Response, error)
 
-// Fetch is fetch(input, init) through a way out of the caller's: of the global fetch, a service binding, a stub. It returns
-// a promise of the Response; what is wrong with the arguments it throws.
+// Fetch is fetch(input, init) through a way out of the caller's: of the global fetch, a service binding, a stub. It
+// returns a promise of the Response; what is wrong with the arguments it throws.
 func (r *Realm) Fetch(input, init goja.Value, send Fetcher) goja.Value {
 	r.requireEvent()
 	q := r.newRequest(input, init)

@@ -23,8 +23,8 @@ const (
 	inspectBytes = 64 << 10
 )
 
-// Inspect words a value as a programmer would write it, in the layout of Node's util.inspect. It throws nothing: what getters
-// and proxies throw is worded too.
+// Inspect words a value as a programmer would write it, in the layout of Node's util.inspect. It throws nothing: what
+// getters and proxies throw is worded too.
 func (r *Realm) Inspect(v goja.Value) string {
 	in := r.newInspector()
 	return in.format(v, 0)

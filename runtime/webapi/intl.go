@@ -7,8 +7,8 @@ import (
 	"github.com/dop251/goja"
 )
 
-// timeZone(name, ms) gives the offset of a zone in seconds at a time, its abbreviation then and its name; undefined when
-// there is no such zone.
+// timeZone(name, ms) gives the offset of a zone in seconds at a time, its abbreviation then and its name; undefined
+// when there is no such zone.
 func (r *Realm) timeZone(call goja.FunctionCall) goja.Value {
 	name := call.Argument(0).String()
 	if name == "utc" || name == "GMT" || name == "Etc/UTC" {

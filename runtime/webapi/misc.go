@@ -126,8 +126,8 @@ func (r *Realm) newNavigator() *goja.Object {
 	return o
 }
 
-// newCloudflare tells a script which compatibility flags are on. Like workerd: an object without prototype that has every
-// flag by the name that switches it on, and can't be changed.
+// newCloudflare tells a script which compatibility flags are on. Like workerd: an object without prototype that has
+// every flag by the name that switches it on, and can't be changed.
 func (r *Realm) newCloudflare() *goja.Object {
 	flags := r.rt.CreateObject(nil)
 	c := r.isolate.Compatibility()

@@ -11,9 +11,9 @@ import (
 //go:embed prelude/*.js
 var preludeFiles embed.FS
 
-// preludeGroups are the scripts of the prelude with the globals that each defines. A script runs when one of its globals
-// is first used, or when Go needs what it gives beside them. Its value is a function of the host's functions and of use,
-// which runs another group; it returns an object with everything.
+// preludeGroups are the scripts of the prelude with the globals that each defines. A script runs when one of its
+// globals is first used, or when Go needs what it gives beside them. Its value is a function of the host's functions
+// and of use, which runs another group; it returns an object with everything.
 func preludeGroups() map[string][]string {
 	return map[string][]string{
 		"dom":  {"DOMException"},

@@ -16,9 +16,9 @@ import (
 
 var listProbes = flag.Bool("probes", false, "print what each probe gives that is not as it should be, and fail no test")
 
-// TestProbes evaluates the lines of testdata/probes: an expression, an arrow, and what workerd 1.20261117.1 prints for it.
-// A line that begins with "~ " is known to differ: it fails when it does not. A file's name may end in an at sign and the
-// compatibility date.
+// TestProbes evaluates the lines of testdata/probes: an expression, an arrow, and what workerd 1.20261117.1 prints for
+// it. A line that begins with "~ " is known to differ: it fails when it does not. A file's name may end in an at sign
+// and the compatibility date.
 func TestProbes(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob("testdata/probes/*.txt")

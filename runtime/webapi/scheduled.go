@@ -22,9 +22,9 @@ func Scheduled(ctx context.Context, i *isolate.Isolate, at time.Time, cron strin
 	return err
 }
 
-// Deliver delivers a scheduled event, and returns when the handler's promise and those of ctx.waitUntil have settled. It
-// reports whether the handler asked not to be tried again. Errors are those of isolate.Context.Run. It may be called from
-// any goroutine but the isolate's.
+// Deliver delivers a scheduled event, and returns when the handler's promise and those of ctx.waitUntil have settled.
+// It reports whether the handler asked not to be tried again. Errors are those of isolate.Context.Run. It may be
+// called from any goroutine but the isolate's.
 func (s Schedule) Deliver(ctx context.Context, i *isolate.Isolate, to Call) (noRetry bool, err error) {
 	c := to.Context
 	if c == nil {

@@ -20,8 +20,8 @@ type SerializeOptions struct {
 	Host func(o *goja.Object) (v8value.Value, bool)
 }
 
-// Serialize takes a value of the language apart. It throws a DataCloneError at what cannot be serialized, and what getters
-// throw.
+// Serialize takes a value of the language apart. It throws a DataCloneError at what cannot be serialized, and what
+// getters throw.
 func (r *Realm) Serialize(v goja.Value, o SerializeOptions) v8value.Value {
 	s := serializer{realm: r, options: o, seen: map[*goja.Object]v8value.Value{}}
 	return s.value(v)
