@@ -23,6 +23,26 @@
   // Hashes.
   const finalized = () => coded(Error, "ERR_CRYPTO_HASH_FINALIZED", "Digest already called");
   const state = new WeakMap();
+  // lazily has objects of a class become streams when they are first used as such, which few are.
+  const streaming = new WeakMap();
+  const lazily = (C) => {
+    util().inherits(C, Transform);
+    const names = ["_readableState", "_writableState", "_events"];
+    const own = (o, name, value) => Object.defineProperty(o, name, { value, writable: true, enumerable: true, configurable: true });
+    for (const name of names) {
+      Object.defineProperty(C.prototype, name, {
+        configurable: true,
+        get() {
+          if (!state.has(this) && !cipherState.has(this)) return undefined;
+          for (const each of names) own(this, each, undefined);
+          Transform.call(this, streaming.get(this));
+          return this[name];
+        },
+        set(v) { own(this, name, v); },
+      });
+    }
+  };
+  const cipherState = new WeakMap();
   const update = function update(data, encoding) {
     const s = state.get(this);
     if (s.done) throw finalized();
@@ -39,18 +59,20 @@
     const length = options?.outputLength;
     if (length !== undefined) check.integer(length, "outputLength", 0, 2 ** 32 - 1);
     state.set(this, { hash, done: false, length });
-    Transform.call(this, options);
+    if (options !== undefined) streaming.set(this, options);
   }
-  util().inherits(Hash, Transform);
+  lazily(Hash);
   function util() { return use("util"); }
   Hash.prototype._transform = transform;
-  Hash.prototype._flush = function (done) { this.push(this.digest()); done(); };
+  // What a stream gave can be asked for once more.
+  const sum = (s) => (s.value ??= host.hashDigest(s.hash));
+  Hash.prototype._flush = function (done) { this.push(out(sum(state.get(this)))); done(); };
   Hash.prototype.update = update;
   Hash.prototype.copy = function copy(options) {
     const s = state.get(this);
     if (s.done) throw finalized();
     const h = Object.create(Hash.prototype);
-    Transform.call(h, options);
+    if (options !== undefined) streaming.set(h, options);
     state.set(h, { hash: host.hashCopy(s.hash), done: false, length: s.length });
     return h;
   };
@@ -58,7 +80,7 @@
     const s = state.get(this);
     if (s.done) throw finalized();
     s.done = true;
-    const b = host.hashDigest(s.hash);
+    const b = sum(s);
     if (s.length !== undefined && s.length !== b.byteLength) {
       throw coded(Error, "ERR_OSSL_EVP_NOT_XOF_OR_INVALID_LENGTH", "error:030000B2:digital envelope routines::not XOF or invalid length");
     }
@@ -73,9 +95,9 @@
     const hash = host.newHash(name, secretBytes(key, "key"));
     if (hash === undefined) throw coded(TypeError, "ERR_CRYPTO_INVALID_DIGEST", `Invalid digest: ${name}`);
     state.set(this, { hash, done: false });
-    Transform.call(this, options);
+    if (options !== undefined) streaming.set(this, options);
   }
-  util().inherits(Hmac, Transform);
+  lazily(Hmac);
   Hmac.prototype._transform = transform;
   Hmac.prototype._flush = Hash.prototype._flush;
   Hmac.prototype.update = update;
@@ -83,7 +105,7 @@
     const s = state.get(this);
     if (s.done) return encoding && encoding !== "buffer" ? "" : Buffer.alloc(0);
     s.done = true;
-    return out(host.hashDigest(s.hash), encoding);
+    return out(sum(s), encoding);
   };
   const hash = function hash(name, data, encoding = "hex") {
     check.string(name, "algorithm");
@@ -220,7 +242,6 @@
   };
 
   // Ciphers.
-  const cipherState = new WeakMap();
   const invalidState = (what) => coded(Error, "ERR_CRYPTO_INVALID_STATE", `Invalid state for operation ${what}`);
   const tagLengths = [4, 8, 12, 13, 14, 15, 16];
   const makeCipher = (name, encrypt) => {
@@ -244,9 +265,9 @@
       cipherState.set(this, {
         cipher: host.newCipher(algorithm, key, iv ?? Buffer.alloc(0), encrypt, tag), done: false, authenticated, tagged: false, decoder: null,
       });
-      Transform.call(this, options);
+      if (options !== undefined) streaming.set(this, options);
     }
-    util().inherits(Cipher, Transform);
+    lazily(Cipher);
     const text = (s, b, encoding, last) => {
       if (!encoding || encoding === "buffer") return Buffer.from(b);
       s.decoder ??= new (use("string_decoder").StringDecoder)(encoding);

@@ -3,9 +3,9 @@
   const { check } = use("errors");
   const cwd = () => use("process").cwd();
   // squash resolves "." and ".." of a list of parts.
-  const squash = (text, above, separator, isSeparator) => {
+  const squash = (parts, above, separator) => {
     const out = [];
-    for (const part of split(text, isSeparator)) {
+    for (const part of parts) {
       if (part === "" || part === ".") continue;
       if (part !== "..") { out.push(part); continue; }
       if (out.length > 0 && out.at(-1) !== "..") out.pop();
@@ -13,20 +13,13 @@
     }
     return out.join(separator);
   };
-  const split = (text, isSeparator) => {
-    const out = [];
-    let from = 0;
-    for (let n = 0; n <= text.length; n++) {
-      if (n === text.length || isSeparator(text[n])) { out.push(text.slice(from, n)); from = n + 1; }
-    }
-    return out;
-  };
   const make = (windows) => {
     const sep = windows ? "\\" : "/";
+    const split = (text) => text.split(windows ? /[\\/]/ : "/");
     const isSep = windows ? (c) => c === "/" || c === "\\" : (c) => c === "/";
     // root splits a path into device, root separator and the rest.
     const root = (path) => {
-      if (!windows) return { device: "", root: isSep(path[0] ?? "") ? "/" : "", rest: path.replace(/^\/+/, "") };
+      if (!windows) return { device: "", root: isSep(path[0] ?? "") ? "/" : "", rest: path };
       let m = /^[\\/]{2}([^\\/]+)[\\/]+([^\\/]+)/.exec(path);
       if (m && m[1] !== "." && m[1] !== "?") {
         const rest = path.slice(m[0].length);
@@ -48,7 +41,7 @@
       if (path.length === 0) return ".";
       const r = root(path);
       const trailing = isSep(path.at(-1));
-      let tail = squash(r.rest, r.root === "", sep, isSep);
+      let tail = squash(split(r.rest), r.root === "", sep);
       if (tail === "" && r.root === "") tail = ".";
       if (tail !== "" && trailing) tail += sep;
       if (tail === ".") return trailing && r.device === "" ? "." + sep : r.device + (trailing ? "." + sep : ".");
@@ -87,7 +80,7 @@
         tail = r.rest + sep + tail;
         absolute = r.root !== "";
       }
-      tail = squash(tail, !absolute, sep, isSep);
+      tail = squash(split(tail), !absolute, sep);
       return absolute ? device + sep + tail : device + tail || ".";
     };
     const trim = (path, from) => {
@@ -137,7 +130,7 @@
       to = resolve(to);
       const same = windows ? (a, b) => a.toLowerCase() === b.toLowerCase() : (a, b) => a === b;
       if (same(from, to)) return "";
-      const a = split(from, isSep).filter(Boolean), b = split(to, isSep).filter(Boolean);
+      const a = split(from).filter(Boolean), b = split(to).filter(Boolean);
       let n = 0;
       while (n < a.length && n < b.length && same(a[n], b[n])) n++;
       if (windows && n === 0) return to;
