@@ -29,8 +29,8 @@ const DeliveryPath = "/cdn-cgi/local/scheduled"
 // ErrorName is the name of the error of a Set that is refused.
 const ErrorName = "CronError"
 
-// MaxSchedules is the most schedules of a Worker.
-const MaxSchedules = 250
+// MaxSchedules is the most schedules of a Worker. Cloudflare lets a whole account have 250.
+const MaxSchedules = 1000
 
 // Set replaces the schedules of a Worker. Those that stay keep when they are next due and what became of them last.
 type Set struct {

@@ -281,13 +281,10 @@ func follow(at []*value, path []string) []*value {
 	return at
 }
 
-// maxCrons is more than the 250 that Cloudflare lets a whole account have.
-const maxCrons = 1000
-
 func (d *decoder) crons(m *bundle.Manifest) {
 	crons := strs(d.v.get("triggers"), "crons")
-	if len(crons) > maxCrons {
-		d.fail("triggers.crons", crons[maxCrons], "there are %d schedules, at most %d", len(crons), maxCrons)
+	if len(crons) > cron.MaxSchedules {
+		d.fail("triggers.crons", crons[cron.MaxSchedules], "there are %d schedules, at most %d", len(crons), cron.MaxSchedules)
 		return
 	}
 	for i, v := range crons {

@@ -300,7 +300,7 @@ func TestRefusals(t *testing.T) {
 			want string
 		}{
 			{protocron.Set{Crons: []string{"* * * * *", "bad"}}, `schedule "bad": `},
-			{protocron.Set{Crons: make([]string, 251)}, "a Worker may have at most 250 schedules, not 251"},
+			{protocron.Set{Crons: make([]string, 1001)}, "a Worker may have at most 1000 schedules, not 1001"},
 			{protocron.Set{Address: strings.Repeat("x", 2049)}, "address has 2049 bytes, at most 2048"},
 			{protocron.Set{Address: "localhost:8787"}, `address "localhost:8787" is no origin`},
 			{protocron.Set{Address: "http://u:p@x"}, `address "http://u:p@x" is no origin`},
