@@ -1,10 +1,11 @@
 // The class of env.KV. The value is a function of the host's functions that returns one which makes an object.
 (function (host) {
 	"use strict";
-	const { isArray } = Array;
+	const { from, isArray } = Array;
 	const { isView } = ArrayBuffer;
 	const { stringify } = JSON;
 	const { trunc } = Math;
+	const { isFinite } = Number;
 	const Buffer = ArrayBuffer, Bytes = Uint8Array, Streams = ReadableStream, Body = Response;
 	const fail = (text) => {
 		throw new TypeError(text);
@@ -16,8 +17,9 @@
 
 	// integer converts as a 32-bit integer of the platform's does.
 	const integer = (v) => {
+		if (typeof v === "bigint") fail("Cannot convert a BigInt value to a number");
 		const n = trunc(Number(v));
-		if (n !== n) return 0;
+		if (!isFinite(n)) return 0;
 		if (n < -2147483648 || n > 2147483647) {
 			fail("Value out of range. Must be between -2147483648 and 2147483647 (inclusive).");
 		}
@@ -93,7 +95,7 @@
 		get(name, options) {
 			const handle = self(this);
 			if (arguments.length === 0) missing("get", 1, "string or Array");
-			const keys = isArray(name) ? name.map(text) : text(name);
+			const keys = isArray(name) ? from(name, (key) => text(key)) : text(name);
 			const { type, cacheTtl } = readOptions(options);
 			host.requireEvent();
 			if (isArray(keys)) return host.bulk(handle, keys, type, cacheTtl, false);
@@ -128,7 +130,7 @@
 		getWithMetadata(name, options) {
 			const handle = self(this);
 			if (arguments.length === 0) missing("getWithMetadata", 1, "Array or string");
-			const keys = isArray(name) ? name.map(text) : text(name);
+			const keys = isArray(name) ? from(name, (key) => text(key)) : text(name);
 			const { type, cacheTtl } = readOptions(options);
 			host.requireEvent();
 			if (isArray(keys)) return host.bulk(handle, keys, type, cacheTtl, true);
@@ -152,6 +154,6 @@
 		Object.defineProperty(prototype[method], "length", { value: 0, configurable: true });
 		Object.defineProperty(prototype, method, { enumerable: true });
 	}
-	Object.defineProperty(prototype, Symbol.toStringTag, { value: "KvNamespace", configurable: true });
+	Object.defineProperty(prototype, Symbol.toStringTag, { value: "KvNamespace", writable: true, configurable: true });
 	return { make: (handle) => new KvNamespace(handle), class: KvNamespace };
 });

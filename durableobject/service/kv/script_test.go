@@ -21,13 +21,22 @@ var (
 	probeScript string
 	//go:embed testdata/probe.txt
 	probeLines string
+	//go:embed testdata/edges.js
+	edgeScript string
+	//go:embed testdata/edges.txt
+	edgeLines string
 )
 
-// TestProbes runs a script that npm workerd has run, and expects the same lines.
-func TestProbes(t *testing.T) {
+// TestProbes runs scripts that npm workerd has run, and expects the same lines.
+func TestProbes(t *testing.T) { expectLines(t, probeScript, probeLines) }
+
+// TestEdges are what programs rarely do.
+func TestEdges(t *testing.T) { expectLines(t, edgeScript, edgeLines) }
+
+func expectLines(t *testing.T, script, lines string) {
+	t.Helper()
 	in(t, func(t *testing.T, w *world) {
-		got := strings.Split(w.script(probeScript), "\n")
-		want := strings.Split(probeLines, "\n")
+		got, want := strings.Split(w.script(script), "\n"), strings.Split(lines, "\n")
 		for i := range min(len(got), len(want)) {
 			if got[i] != want[i] {
 				t.Errorf("line %d:\n got %s\nwant %s", i+1, got[i], want[i])
