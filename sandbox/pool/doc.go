@@ -1,7 +1,8 @@
 // Package pool keeps the sandbox's children: processes that each run one untrusted program at a time.
 //
 // A program waits until a child is free or may be started: organizations are served in turn, the programs of one in the
-// order of their coming, and both the queue and the wait are bounded. As many children stay warm as the load of the last
+// order of their coming, and both the queue and the wait are bounded. One organization has at most seven eighths of the
+// children, so that programs that take for ever do not shut others out. As many children stay warm as the load of the last
 // half minute needed, and a few more. The pool holds the wall clock, kills (never asks) a child whose program passed a
 // limit or whose caller went away, tells from what is left of it why it ended, and starts another one. It trusts nothing
 // that a child says: what breaks the protocol or the limits of size ends as crashed or as too much output.

@@ -93,7 +93,7 @@ func (p *Pool) Start(ctx context.Context, program Program) (*Execution, error) {
 		if err != nil {
 			// It was ended from outside while it was idle, and has not seen the program.
 			c.close()
-			p.release(nil, false)
+			p.release(nil, program.Organization, false)
 			continue
 		}
 		x.clock = startClock(program.WallClock, func() { x.end(causeWallClock) })
@@ -125,10 +125,10 @@ func (x *Execution) Run(ctx context.Context, call func(*frame.Call) error) (*san
 
 	if done != nil && done.Reusable && cause == causeNone && !demoted {
 		x.child.cpu += done.CPU
-		x.pool.release(x.child, paused)
+		x.pool.release(x.child, x.program.Organization, paused)
 	} else {
 		x.child.close()
-		x.pool.release(nil, paused)
+		x.pool.release(nil, x.program.Organization, paused)
 	}
 	switch {
 	case callErr != nil:
@@ -273,7 +273,7 @@ func (x *Execution) setClock(stopped bool) bool {
 		if !x.clock.stop() {
 			return false
 		}
-		x.paused, x.stopped = x.pool.pause(), true
+		x.paused, x.stopped = x.pool.pause(x.program.Organization), true
 	default:
 		if !x.clock.start() {
 			return false
@@ -281,7 +281,7 @@ func (x *Execution) setClock(stopped bool) bool {
 		x.stopped = false
 		if x.paused {
 			x.paused = false
-			x.pool.resume()
+			x.pool.resume(x.program.Organization)
 		}
 	}
 	return true

@@ -49,7 +49,10 @@ type Pool struct {
 	// starting, running and paused count children: those not ready yet, those whose program's clock runs,
 	// and those whose program's clock is stopped.
 	starting, running, paused int
-	closed                    bool
+	// runningOf has running by organization; excess is what of it goes beyond organizations' shares.
+	runningOf map[string]int
+	excess    int
+	closed    bool
 	// ready is true once a child was.
 	ready bool
 	// load is how many children were needed lately.
@@ -73,6 +76,7 @@ func New(o Options) (*Pool, error) {
 		return nil, fmt.Errorf("pool options: %w", err)
 	}
 	p := &Pool{o: o, wake: make(chan struct{}, 1), closing: make(chan struct{}), children: map[*child]struct{}{}}
+	p.runningOf = map[string]int{}
 	p.separation, p.first = firstSeparation(), make(chan error, 1)
 	p.poke()
 	p.goroutines.Go(p.spawn)
@@ -86,7 +90,7 @@ func (p *Pool) Close() error {
 	if !p.closed {
 		p.closed = true
 		close(p.closing)
-		for w := p.waiting.pop(); w != nil; w = p.waiting.pop() {
+		for w := p.waiting.pop(anyone); w != nil; w = p.waiting.pop(anyone) {
 			close(w.child)
 		}
 		for c := range p.children {
@@ -111,7 +115,8 @@ func (p *Pool) acquire(ctx context.Context, organization string) (*child, error)
 		p.mu.Unlock()
 		return nil, ErrClosed
 	}
-	if len(p.idle) > 0 && p.waiting.length == 0 && p.running < p.o.Processes {
+	if len(p.idle) > 0 && p.waiting.length == 0 && p.roomToRunLocked() > 0 && p.mayRunLocked(organization) {
+		p.startedLocked(organization)
 		c := p.takeIdleLocked()
 		p.mu.Unlock()
 		p.poke()
@@ -124,6 +129,7 @@ func (p *Pool) acquire(ctx context.Context, organization string) (*child, error)
 	w := &waiter{organization: organization, child: make(chan *child, 1), failed: make(chan error, 1)}
 	p.waiting.push(w)
 	p.load.note(p.running + p.waiting.length)
+	p.handOutLocked() // the others that wait may have as many as they may
 	p.mu.Unlock()
 	p.poke()
 	return p.await(ctx, w)
@@ -168,7 +174,7 @@ func (p *Pool) await(ctx context.Context, w *waiter) (*child, error) {
 	select {
 	case c, ok := <-w.child:
 		if ok {
-			p.release(c, false)
+			p.release(c, w.organization, false)
 		}
 	case failed := <-w.failed:
 		err = failed
@@ -176,13 +182,14 @@ func (p *Pool) await(ctx context.Context, w *waiter) (*child, error) {
 	return nil, err
 }
 
-// release takes a child back from an execution whose clock runs or is stopped; nil when the child is gone.
-func (p *Pool) release(c *child, paused bool) {
+// release takes a child back from an execution of an organization, whose clock runs or is stopped; nil when the child is
+// gone.
+func (p *Pool) release(c *child, organization string, paused bool) {
 	p.mu.Lock()
 	if paused {
 		p.paused--
 	} else {
-		p.running--
+		p.stoppedLocked(organization)
 	}
 	if _, alive := p.children[c]; alive {
 		c.idleSince = time.Now()
@@ -197,34 +204,15 @@ func (p *Pool) release(c *child, paused bool) {
 	}
 }
 
-// pause moves a running program to the paused ones. It reports false when these are too many, and then the
-// program goes on counting as one that runs.
-func (p *Pool) pause() bool {
-	p.mu.Lock()
-	if p.paused >= p.o.Paused {
-		p.mu.Unlock()
-		return false
-	}
-	p.running--
-	p.paused++
-	p.handOutLocked()
-	p.mu.Unlock()
-	p.poke()
-	return true
-}
-
-// resume moves a paused program back. It does not wait, so that for a while more than Processes may run.
-func (p *Pool) resume() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.paused--
-	p.running++
-}
-
 // handOutLocked gives idle children to those who wait, while more programs may run.
 func (p *Pool) handOutLocked() {
-	for p.waiting.length > 0 && len(p.idle) > 0 && p.running < p.o.Processes {
-		p.waiting.pop().child <- p.takeIdleLocked()
+	for len(p.idle) > 0 && p.roomToRunLocked() > 0 {
+		w := p.waiting.pop(p.mayRunLocked)
+		if w == nil {
+			return
+		}
+		p.startedLocked(w.organization)
+		w.child <- p.takeIdleLocked()
 	}
 }
 
@@ -238,7 +226,6 @@ func (p *Pool) takeIdleLocked() *child {
 	}
 	c := p.idle[at]
 	p.idle = slices.Delete(p.idle, at, at+1)
-	p.running++
 	p.load.note(p.running)
 	return c
 }
@@ -254,8 +241,7 @@ func (p *Pool) poke() {
 // wantLocked reports whether a child is to be started: for who waits and may run, and to have some warm.
 func (p *Pool) wantLocked() bool {
 	spare := len(p.idle) + p.starting
-	room := p.o.Processes - p.running
-	return !p.closed && spare < min(room, max(p.o.Idle, p.waiting.length))
+	return !p.closed && spare < min(p.roomToRunLocked(), max(p.o.Idle, p.waiting.length))
 }
 
 // spawn starts children as they are wanted. It keeps its thread: the kernel kills a child when the thread
@@ -355,7 +341,7 @@ func (p *Pool) started(c *child, err error) {
 	_, alive := p.children[c]
 	switch {
 	case err != nil && p.waiting.length > 0:
-		p.waiting.pop().failed <- err
+		p.waiting.pop(anyone).failed <- err
 	case err == nil && alive:
 		c.idleSince = time.Now()
 		p.idle = append(p.idle, c)

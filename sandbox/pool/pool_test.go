@@ -299,6 +299,62 @@ func TestTurns(t *testing.T) {
 	}
 }
 
+// TestShare holds that an organization whose programs take for ever leaves an eighth of the processes to others, also when
+// more of them go on after a pause than may run.
+func TestShare(t *testing.T) {
+	t.Parallel()
+	o := testOptions(t)
+	o.Processes, o.Wait = 8, 20*time.Second
+	p := newPool(t, o)
+	ctx, cancel := context.WithCancel(t.Context())
+	var all sync.WaitGroup
+	defer all.Wait()
+	defer cancel()
+	var paused []*Execution
+	begin := func(organization string) error {
+		program := testProgram("return tools.a()")
+		program.Organization, program.WallClock = organization, time.Minute
+		x, err := p.Start(ctx, program)
+		if err == nil {
+			all.Go(func() { _, _ = x.Run(ctx, func(*frame.Call) error { return nil }) })
+			paused = append(paused, x)
+		}
+		return err
+	}
+	for i := range 14 {
+		if err := begin("busy"); err != nil {
+			t.Fatal(err)
+		}
+		if i < 7 {
+			paused[i].SetClock(true)
+		}
+	}
+	for _, x := range paused[:7] {
+		x.SetClock(false)
+	}
+	all.Go(func() {
+		program := testProgram("return 1")
+		program.Organization = "busy"
+		if _, err := p.Start(ctx, program); err == nil {
+			t.Error("the organization has all processes")
+		}
+	})
+	for waiting := 0; waiting == 0; {
+		runtime.Gosched()
+		p.mu.Lock()
+		waiting = p.waiting.length
+		p.mu.Unlock()
+	}
+	if err := begin("other"); err != nil {
+		t.Errorf("another organization: %v", err)
+	}
+	cancel()
+	all.Wait()
+	if p.running != 0 || p.paused != 0 || p.excess != 0 || len(p.runningOf) != 0 {
+		t.Errorf("%d running, %d paused, %d beyond, %v are left", p.running, p.paused, p.excess, p.runningOf)
+	}
+}
+
 // TestBusyOrganization holds that an organization that fills its part of the queue leaves room to the others.
 func TestBusyOrganization(t *testing.T) {
 	t.Parallel()

@@ -44,16 +44,18 @@ func (q *queue) push(w *waiter) {
 	q.length++
 }
 
-// pop takes the caller whose turn it is; nil when nobody waits.
-func (q *queue) pop() *waiter {
-	if q.length == 0 {
+// pop takes the caller whose turn it is, of those whose organization may have one; nil when there is none. The others
+// keep their places.
+func (q *queue) pop(may func(organization string) bool) *waiter {
+	at := slices.IndexFunc(q.ring, func(l *line) bool { return may(l.organization) })
+	if at < 0 {
 		return nil
 	}
-	l := q.ring[0]
+	l := q.ring[at]
 	w := l.callers[0]
 	l.callers = slices.Delete(l.callers, 0, 1)
 	q.length--
-	q.ring = slices.Delete(q.ring, 0, 1)
+	q.ring = slices.Delete(q.ring, at, at+1)
 	if len(l.callers) > 0 {
 		q.ring = append(q.ring, l)
 	} else {

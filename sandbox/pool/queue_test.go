@@ -32,7 +32,7 @@ func TestQueueServesInTurn(t *testing.T) {
 			for _, step := range strings.Fields(tc.script) {
 				switch {
 				case step == ".":
-					if w := q.pop(); w != nil {
+					if w := q.pop(anyone); w != nil {
 						served = append(served, names[w])
 						waiting--
 					}
@@ -71,7 +71,7 @@ func TestQueueIsFair(t *testing.T) {
 		w := &waiter{organization: fmt.Sprint(i % 2)}
 		q.push(w)
 		turns := 0
-		for q.pop() != w {
+		for q.pop(anyone) != w {
 			turns++
 		}
 		if turns > 1 {
