@@ -11,8 +11,9 @@
 		for (let n = 0; n < flat.length; n += 2) m.set(flat[n], flat[n + 1]);
 		return m;
 	};
-	const listOptions = (o) => {
+	const listOptions = (owner, o) => {
 		if (o === undefined || o === null) return {};
+		if (!isObject(o)) throw missing("list", owner, 1, "ListOptions");
 		const out = { flags: flags(o), reverse: !!o.reverse };
 		for (const name of ["start", "startAfter", "end", "prefix"]) {
 			if (o[name] !== undefined && o[name] !== null) out[name] = String(o[name]);
@@ -43,13 +44,13 @@
 	};
 	const get = (h, owner, args) => {
 		const [a, o] = args;
-		if (args.length === 0) throw missing("get", owner, 1, "string or array");
+		if (args.length === 0) throw missing("get", owner, 1, "string or Array");
 		if (Array.isArray(a)) return toMap(host.getMany(h, a.map(String), flags(o)));
 		return host.get(h, String(a), flags(o));
 	};
 	const del = (h, owner, args) => {
 		const [a, o] = args;
-		if (args.length === 0) throw missing("delete", owner, 1, "string or array");
+		if (args.length === 0) throw missing("delete", owner, 1, "string or Array");
 		if (Array.isArray(a)) return host.delete(h, a.map(String), flags(o));
 		return host.delete(h, [String(a)], flags(o)) > 0;
 	};
@@ -71,7 +72,7 @@
 			return get(this.#h, this.constructor.name, args);
 		}
 		async list(options) {
-			return toMap(host.list(this.#h, listOptions(options)));
+			return toMap(host.list(this.#h, listOptions(this.constructor.name, options)));
 		}
 		async put(...args) {
 			put(this.#h, this.constructor.name, args);
@@ -128,7 +129,7 @@
 			return host.delete(this.#h, [String(key)], 0) > 0;
 		}
 		list(options) {
-			const flat = host.list(this.#h, listOptions(options));
+			const flat = host.list(this.#h, listOptions("SyncKvStorage", options));
 			const round = ++this.#round;
 			const current = () => round === this.#round;
 			return (function* () {

@@ -1,0 +1,380 @@
+package conformance
+
+import (
+	"bufio"
+	"context"
+	_ "embed"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"io"
+	"maps"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/tandem-do/tandem/e2e/harness"
+)
+
+// EnvURL and EnvDate point the suite at another runtime that serves testdata/project: its origin, and the compatibility
+// date that it runs at. Its differences from workerd are printed; the ledger is tandem's and is not held against it.
+const (
+	EnvURL  = "TANDEM_CONFORMANCE_URL"
+	EnvDate = "TANDEM_CONFORMANCE_DATE"
+)
+
+const workerdBinary = "../node/node_modules/@cloudflare/workerd-linux-64/bin/workerd"
+
+//go:embed differ.txt
+var differText string
+
+var rewrite = flag.Bool("rewrite", false, "write what differs to differ.txt, with the reasons that it has")
+
+// unexplained is the reason of a difference that -rewrite has added: a fault until there is a better one.
+const unexplained = "?"
+
+// dates are the compatibility dates at which the probes run.
+var dates = []string{"2024-04-05", "2026-04-01", "2026-08-20"}
+
+// classes are the object classes of testdata/project, bound by their names in capitals.
+var classes = []string{"Probe"}
+
+// difference is a line of the ledger: a probe that differs, and at which dates; at all without any.
+type difference struct {
+	probe string
+	dates []string
+	why   string
+}
+
+// parseDiffer reads the ledger: probe, dates or "all", reason, between bars.
+func parseDiffer(text string) (known map[string]difference, faults []string) {
+	known = map[string]difference{}
+	last := ""
+	for _, l := range lines(text, " | ") {
+		when, why, _ := strings.Cut(l[1], " | ")
+		d := difference{probe: l[0], dates: strings.Split(when, ","), why: why}
+		if when == "all" {
+			d.dates = dates
+		}
+		switch {
+		case why == "" || why == unexplained:
+			faults = append(faults, fmt.Sprintf("differ.txt: %s lacks its dates or its reason", d.probe))
+		case d.probe <= last:
+			faults = append(faults, fmt.Sprintf("differ.txt: %s is out of order, or there twice", d.probe))
+		}
+		for _, date := range d.dates {
+			if !slices.Contains(dates, date) {
+				faults = append(faults, fmt.Sprintf("differ.txt: %s names the date %q", d.probe, date))
+			}
+		}
+		known[d.probe], last = d, d.probe
+	}
+	return known, faults
+}
+
+// rewriteDiffer writes the ledger anew: which probes differ at which dates, with the reasons that are known.
+func rewriteDiffer(differ map[string][]string, known map[string]difference) error {
+	var out strings.Builder
+	for line := range strings.Lines(differText) {
+		if strings.HasPrefix(line, "#") {
+			out.WriteString(line)
+		}
+	}
+	for _, probe := range slices.Sorted(maps.Keys(differ)) {
+		when, why := strings.Join(differ[probe], ","), known[probe].why
+		if len(differ[probe]) == len(dates) {
+			when = "all"
+		}
+		if why == "" {
+			why = unexplained
+		}
+		fmt.Fprintf(&out, "%s | %s | %s\n", probe, when, why)
+	}
+	return os.WriteFile("differ.txt", []byte(out.String()), 0o644) //nolint:gosec // a file of the repository
+}
+
+// compare says where the lines of a runtime differ from workerd's otherwise than the ledger says.
+func compare(want, got map[string]string, known map[string]difference, date string) (faults []string) {
+	for probe, w := range want {
+		listed := slices.Contains(known[probe].dates, date)
+		switch same := got[probe] == w; {
+		case same && listed:
+			faults = append(faults, fmt.Sprintf("%s is the same at %s: take it out of differ.txt", probe, date))
+		case !same && !listed:
+			faults = append(faults, fmt.Sprintf("%s at %s\n  workerd %s\n  here    %s", probe, date, w, got[probe]))
+		}
+	}
+	for probe := range got {
+		if _, ok := want[probe]; !ok {
+			faults = append(faults, fmt.Sprintf("%s is answered by one side only at %s", probe, date))
+		}
+	}
+	for probe := range known {
+		if _, ok := want[probe]; !ok {
+			faults = append(faults, fmt.Sprintf("differ.txt: there is no probe %s", probe))
+		}
+	}
+	slices.Sort(faults)
+	return faults
+}
+
+// The probes of testdata/project give the same lines on workerd and on tandem, but for those in the ledger.
+func TestDifferential(t *testing.T) {
+	if _, err := os.Stat(workerdBinary); err != nil {
+		t.Skip("workerd is not installed: run npm ci in e2e/node")
+	}
+	if origin := os.Getenv(EnvURL); origin != "" {
+		date := os.Getenv(EnvDate)
+		if date == "" {
+			t.Fatalf("%s needs %s", EnvURL, EnvDate)
+		}
+		for _, fault := range compare(probe(t, startWorkerd(t, date)), probe(t, origin), nil, date) {
+			t.Error(fault)
+		}
+		return
+	}
+	known, faults := parseDiffer(differText)
+	for _, fault := range faults {
+		t.Error(fault)
+	}
+	differ := map[string][]string{}
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
+	defer cancel()
+	binary, err := harness.Build(ctx, t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, date := range dates {
+		t.Run(date, func(t *testing.T) {
+			want := probe(t, startWorkerd(t, date))
+			got := probe(t, startTandem(t, binary, date))
+			for _, fault := range compare(want, got, known, date) {
+				t.Error(fault)
+			}
+			for probe, line := range want {
+				if got[probe] != line {
+					differ[probe] = append(differ[probe], date)
+				}
+			}
+			t.Logf("%d lines", len(want))
+		})
+	}
+	if *rewrite {
+		if err := rewriteDiffer(differ, known); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// probe returns what a runtime prints for each probe.
+func probe(t *testing.T, origin string) map[string]string {
+	t.Helper()
+	var areas []string
+	if err := json.Unmarshal([]byte(get(t, origin+"/areas")), &areas); err != nil {
+		t.Fatal(err)
+	}
+	out := map[string]string{}
+	run := fmt.Sprint(time.Now().UnixNano())
+	for _, area := range areas {
+		text := bufio.NewScanner(strings.NewReader(get(t, origin+"/run/"+area+"?run="+run)))
+		text.Buffer(nil, 1<<20)
+		for text.Scan() {
+			name, value, _ := strings.Cut(text.Text(), " {")
+			out[name] = "{" + value
+		}
+	}
+	return out
+}
+
+func get(t *testing.T, url string) string {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	defer cancel()
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	text, err := io.ReadAll(resp.Body)
+	if err != nil || resp.StatusCode != http.StatusOK {
+		t.Fatalf("%s: %s %q %v", url, resp.Status, text, err)
+	}
+	return string(text)
+}
+
+// startTandem runs the project by tandem dev and returns its origin.
+func startTandem(t *testing.T, binary, date string) string {
+	t.Helper()
+	dir := t.TempDir()
+	if err := os.CopyFS(dir, os.DirFS("testdata/project")); err != nil {
+		t.Fatal(err)
+	}
+	type binding struct {
+		Name      string `json:"name"`
+		ClassName string `json:"class_name"`
+	}
+	var bindings []binding
+	for _, class := range classes {
+		bindings = append(bindings, binding{strings.ToUpper(class), class})
+	}
+	config, err := json.Marshal(map[string]any{
+		"name": "probes", "main": "index.js", "compatibility_date": date,
+		"durable_objects": map[string]any{"bindings": bindings},
+		"migrations":      []any{map[string]any{"tag": "v1", "new_sqlite_classes": classes}},
+		"services":        []any{map[string]any{"binding": "SELF", "service": "probes"}},
+		"vars":            map[string]any{"TEXT": "text", "DATA": map[string]any{"a": []int{1}}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "wrangler.jsonc"), config, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	s, err := harness.Start(ctx, harness.Options{Binary: binary, Args: []string{dir}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		s.Stop()
+		if testing.Verbose() {
+			t.Logf("log of the stack:\n%s", s.Log())
+		}
+	})
+	return s.MustReady(t).WorkerURL
+}
+
+// startWorkerd runs the project by workerd and returns its origin.
+func startWorkerd(t *testing.T, date string) string {
+	t.Helper()
+	dir := t.TempDir()
+	if err := os.CopyFS(dir, os.DirFS("testdata/project")); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Mkdir(filepath.Join(dir, "objects"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := l.Addr().String()
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	config := filepath.Join(dir, "config.capnp")
+	if err := os.WriteFile(config, []byte(workerdConfig(t, dir, address, date)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(workerdBinary, "serve", config)
+	if testing.Verbose() {
+		cmd.Stdout, cmd.Stderr = t.Output(), t.Output()
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+	})
+	awaitListener(t, address)
+	return "http://" + address
+}
+
+// workerdConfig is the project's configuration for workerd.
+func workerdConfig(t *testing.T, dir, address, date string) string {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(dir, "*.js"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	cases, err := filepath.Glob(filepath.Join(dir, "cases", "*.js"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var modules, namespaces, bindings strings.Builder
+	module := func(name string) { fmt.Fprintf(&modules, "(name = %q, esModule = embed %q), ", name, name) }
+	module("index.js")
+	for _, file := range append(files, cases...) {
+		if name, _ := filepath.Rel(dir, file); name != "index.js" {
+			module(name)
+		}
+	}
+	for _, class := range classes {
+		fmt.Fprintf(&namespaces, "(className = %q, uniqueKey = %q, enableSql = true), ", class, "probes-"+class)
+		fmt.Fprintf(&bindings, "(name = %q, durableObjectNamespace = %q), ", strings.ToUpper(class), class)
+	}
+	return fmt.Sprintf(`using Workerd = import "/workerd/workerd.capnp";
+const config :Workerd.Config = (
+  services = [(name = "main", worker = .probes), (name = "objects", disk = (path = "%s/objects", writable = true))],
+  sockets = [(name = "http", address = "%s", http = (), service = "main")],
+);
+const probes :Workerd.Worker = (
+  modules = [%s], compatibilityDate = "%s", durableObjectNamespaces = [%s], durableObjectStorage = (localDisk = "objects"),
+  bindings = [%s(name = "SELF", service = "main"), (name = "TEXT", text = "text"), (name = "DATA", json = "{\"a\":[1]}")],
+);
+`, dir, address, &modules, date, &namespaces, &bindings)
+}
+
+// awaitListener waits until something listens on an address.
+func awaitListener(t *testing.T, address string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		var d net.Dialer
+		if c, err := d.DialContext(ctx, "tcp", address); err == nil {
+			c.Close()
+			return
+		}
+		select {
+		case <-ctx.Done():
+			t.Fatal("nothing listens on", address)
+		case <-tick.C:
+		}
+	}
+}
+
+// The comparison fails both ways.
+func TestCompare(t *testing.T) {
+	t.Parallel()
+	known, faults := parseDiffer("a/x | all | because\na/y | 2026-04-01 | because\n")
+	if len(faults) > 0 {
+		t.Errorf("got %q", faults)
+	}
+	want := map[string]string{"a/x": "1", "a/y": "1", "a/z": "1"}
+	if faults := compare(want, map[string]string{"a/x": "2", "a/y": "2", "a/z": "1"}, known, "2026-04-01"); len(faults) > 0 {
+		t.Errorf("got %q", faults)
+	}
+	for _, tt := range []struct {
+		name string
+		got  map[string]string
+		want string
+	}{
+		{"appears", map[string]string{"a/x": "2", "a/y": "1", "a/z": "2"}, "a/z at 2024-04-05\n  workerd 1\n  here    2"},
+		{"appears at another date", map[string]string{"a/x": "2", "a/y": "2", "a/z": "1"}, "a/y at 2024-04-05\n  workerd 1\n  here    2"},
+		{"vanishes", map[string]string{"a/x": "1", "a/y": "1", "a/z": "1"}, "a/x is the same at 2024-04-05: take it out of differ.txt"},
+		{"is new", map[string]string{"a/x": "2", "a/y": "1", "a/z": "1", "b": "1"}, "b is answered by one side only at 2024-04-05"},
+	} {
+		if faults := compare(want, tt.got, known, "2024-04-05"); !slices.Equal(faults, []string{tt.want}) {
+			t.Errorf("%s: got %q, want %q", tt.name, faults, tt.want)
+		}
+	}
+	_, faults = parseDiffer("b | all | x\na | 2020-01-01 | x\nc | all\n")
+	if len(faults) != 3 {
+		t.Errorf("got %q", faults)
+	}
+}

@@ -1,0 +1,19 @@
+// The probe project: GET /areas lists the areas, GET /run/AREA?run=NAME prints the lines of one, and everything under
+// /handle/ is for requests that are probes themselves.
+import { areaNames, runArea } from "./probe.js";
+import { handle } from "./handle.js";
+import "./cases/storage.js";
+
+export { Probe } from "./objects.js";
+
+export default {
+  async fetch(request, env, ctx) {
+    const url = new URL(request.url);
+    const [, action, name] = url.pathname.split("/");
+    if (action === "areas") return Response.json(areaNames());
+    if (action === "handle") return handle(name, request, env, ctx);
+    const lines = [];
+    for await (const line of runArea(name, url.searchParams.get("run"), request, env, ctx)) lines.push(line);
+    return new Response(lines.join("\n") + "\n");
+  },
+};
