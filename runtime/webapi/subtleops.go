@@ -13,7 +13,7 @@ import (
 	"crypto/rand"
 	"crypto/rsa"
 	"crypto/subtle"
-	"encoding/binary"
+	"errors"
 	"math/big"
 )
 
@@ -197,13 +197,49 @@ func gcm(block cipher.Block, o cipherOptions) (cipher.AEAD, error) {
 	switch {
 	case len(o.iv) == 0:
 		return nil, operationError("AES-GCM IV must not be empty.")
-	case len(o.iv) == 12 && o.tag >= 96 && o.tag <= 128 && o.tag%8 == 0:
+	case o.tag != 32 && o.tag != 64 && (o.tag < 96 || o.tag > 128 || o.tag%8 != 0):
+		return nil, operationError("Invalid AES-GCM tag length %d.", o.tag)
+	case len(o.iv) == 12 && o.tag >= 96:
 		return cipher.NewGCMWithTagSize(block, o.tag/8)
-	case o.tag == 128:
-		return cipher.NewGCMWithNonceSize(block, len(o.iv))
 	}
-	return nil, operationError("Invalid AES-GCM tag length %d.", o.tag)
+	whole, err := cipher.NewGCMWithNonceSize(block, len(o.iv))
+	if err != nil || o.tag == 128 {
+		return whole, err
+	}
+	return shortTag{whole, o.tag / 8}, nil
 }
+
+// shortTag is a cipher of whose tags only the beginning is kept.
+type shortTag struct {
+	cipher.AEAD
+	size int
+}
+
+// Overhead returns the tag's length.
+func (s shortTag) Overhead() int { return s.size }
+
+// Seal encrypts.
+func (s shortTag) Seal(dst, nonce, plain, additional []byte) []byte {
+	out := s.AEAD.Seal(dst, nonce, plain, additional)
+	return out[:len(out)-s.AEAD.Overhead()+s.size]
+}
+
+// Open decrypts. The key stream is what zeros become; the tag is that of what comes out.
+func (s shortTag) Open(dst, nonce, sealed, additional []byte) ([]byte, error) {
+	if len(sealed) < s.size {
+		return nil, errShortMessage
+	}
+	data, tag := sealed[:len(sealed)-s.size], sealed[len(sealed)-s.size:]
+	plain := s.AEAD.Seal(nil, nonce, make([]byte, len(data)), nil)[:len(data)]
+	subtle.XORBytes(plain, plain, data)
+	again := s.AEAD.Seal(nil, nonce, plain, additional)[len(data):]
+	if subtle.ConstantTimeCompare(again[:s.size], tag) != 1 {
+		return nil, errShortMessage
+	}
+	return append(dst, plain...), nil
+}
+
+var errShortMessage = errors.New("the message is not authentic")
 
 // ctr counts in the last bits of the block only.
 func ctr(block cipher.Block, o cipherOptions, data []byte) ([]byte, error) {
@@ -213,23 +249,22 @@ func ctr(block cipher.Block, o cipherOptions, data []byte) ([]byte, error) {
 	if o.counter < 1 || o.counter > 128 {
 		return nil, operationError("Invalid counter of %d bits length", o.counter)
 	}
-	out := make([]byte, len(data))
-	if o.counter >= 64 {
-		cipher.NewCTR(block, o.iv).XORKeyStream(out, data)
-		return out, nil
-	}
-	if blocks := uint64(len(data)+aes.BlockSize-1) / aes.BlockSize; blocks > 1<<o.counter {
+	blocks := big.NewInt(int64(len(data)+aes.BlockSize-1) / aes.BlockSize)
+	period := new(big.Int).Lsh(big.NewInt(1), uint(o.counter))
+	if blocks.Cmp(period) > 0 {
 		return nil, operationError("Counter block values will repeat")
 	}
-	counter, stream := append([]byte{}, o.iv...), make([]byte, aes.BlockSize)
-	high := binary.BigEndian.Uint64(counter[8:]) &^ (1<<o.counter - 1)
-	low := binary.BigEndian.Uint64(counter[8:]) & (1<<o.counter - 1)
-	for at := 0; at < len(data); at += aes.BlockSize {
-		binary.BigEndian.PutUint64(counter[8:], high|low&(1<<o.counter-1))
-		block.Encrypt(stream, counter)
-		end := min(at+aes.BlockSize, len(data))
-		subtle.XORBytes(out[at:end], data[at:end], stream)
-		low++
+	start := new(big.Int).SetBytes(o.iv)
+	low := new(big.Int).Mod(start, period)
+	first := len(data)
+	if left := new(big.Int).Sub(period, low); left.Cmp(blocks) < 0 {
+		first = int(left.Int64()) * aes.BlockSize // then the counter begins again at 0
+	}
+	out := make([]byte, len(data))
+	cipher.NewCTR(block, o.iv).XORKeyStream(out[:first], data[:first])
+	if first < len(data) {
+		again := start.Sub(start, low).FillBytes(make([]byte, aes.BlockSize))
+		cipher.NewCTR(block, again).XORKeyStream(out[first:], data[first:])
 	}
 	return out, nil
 }
