@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -450,5 +451,46 @@ func TestMessagesAsV8WordsThem(t *testing.T) {
 	const want = "TypeError: Cannot read properties of undefined (reading 'x')"
 	if !errors.As(err, &x) || x.Error() != want || !strings.HasPrefix(x.Stack, want+"\n    at thrown (src/index.ts:8:") {
 		t.Errorf("%v\n%s", err, x.Stack)
+	}
+}
+
+func TestWeakCollections(t *testing.T) {
+	t.Parallel()
+	i := newIsolate(t, `
+		export const works = () => {
+			const m = new WeakMap(), other = new WeakMap([[m, 1]]), o: any = Object.freeze({}), f = () => {}, p = new Proxy({}, {});
+			m.set(o, { o }).set(f, 2).set(p, 3);
+			const s = new WeakSet([o]);
+			const out: any[] = [m.get(o).o === o, m.get(f), m.get(p), m.has({}), m.get(1 as any), other.get(m), other.has(o), s.has(o), s.has(f)];
+			out.push(m.delete(o), m.delete(o), m.has(o), s.has(o), String(m));
+			const symbol: any = Symbol("a");
+			out.push(m.set(symbol, 4).get(symbol));
+			for (const wrong of [1, "x", null, undefined, Symbol.for("b")] as any[]) {
+				try { m.set(wrong, 1); } catch (e) { out.push((e as Error).name); }
+			}
+			return out.join();
+		};
+		let kept: any;
+		export const cycle = () => {
+			const m = kept ??= new WeakMap();
+			for (let n = 0; n < 1000; n++) { const o: any = {}; m.set(o, { o, data: new Uint8Array(10000) }); }
+			return "done";
+		};
+	`, Options{})
+	const want = "true,2,3,false,,1,false,true,false,true,false,false,true,[object WeakMap],4," +
+		"TypeError,TypeError,TypeError,TypeError,TypeError"
+	if got, err := call(t, i, "works"); err != nil || got != want {
+		t.Errorf("got  %s\nwant %s\n%v", got, want, err)
+	}
+	// What refers to itself by a weak collection does not stay.
+	for range 20 {
+		if _, err := call(t, i, "cycle"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	runtime.GC()
+	runtime.GC()
+	if live := heapBytes(); live > 150<<20 {
+		t.Errorf("%d MiB of 200 stayed", live>>20)
 	}
 }

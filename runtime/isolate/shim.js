@@ -180,6 +180,94 @@
 
   const replace = (name, value) => Object.defineProperty(global, name, { value, writable: true, configurable: true });
   replace("Proxy", SafeProxy);
+  // Weak collections. The engine's keep what a value refers to, even the key; so here a key keeps its values, in a private
+  // field that is put on it from without.
+  const Returning = function (o) {
+    return o;
+  };
+  class Held extends Returning {
+    #values = new Map();
+    static of(o) {
+      return #values in o ? o.#values : undefined;
+    }
+  }
+  const { of: heldBy } = Held;
+  const { get: mapGet, set: mapSet, has: mapHas, delete: mapDelete } = Map.prototype;
+  const canHold = (key) => (typeof key === "object" && key !== null) || typeof key === "function";
+  const held = (key) => {
+    let values = heldBy(key);
+    if (values === undefined) {
+      new Held(key);
+      values = heldBy(key);
+    }
+    return values;
+  };
+  const fill = (collection, name, items, add) => {
+    if (items === undefined || items === null) return;
+    for (const item of items) add(collection[name], item);
+  };
+  class WeakMap {
+    // Symbols cannot carry anything; they are kept as long as the collection is.
+    #id = {};
+    #symbols;
+    constructor(items) {
+      fill(this, "set", items, (set, item) => {
+        if (Object(item) !== item) throw new TypeError(`Iterator value ${String(item)} is not an entry object`);
+        apply(set, this, [item[0], item[1]]);
+      });
+    }
+    #of(key) {
+      if (canHold(key)) return heldBy(key);
+      return typeof key === "symbol" ? this.#symbols : undefined;
+    }
+    #key(key) {
+      return typeof key === "symbol" ? key : this.#id;
+    }
+    get(key) {
+      const values = this.#of(key);
+      return values === undefined ? undefined : apply(mapGet, values, [this.#key(key)]);
+    }
+    has(key) {
+      const values = this.#of(key);
+      return values !== undefined && apply(mapHas, values, [this.#key(key)]);
+    }
+    delete(key) {
+      const values = this.#of(key);
+      return values !== undefined && apply(mapDelete, values, [this.#key(key)]);
+    }
+    set(key, value) {
+      if (canHold(key)) apply(mapSet, held(key), [this.#id, value]);
+      else if (typeof key === "symbol" && Symbol.keyFor(key) === undefined)
+        apply(mapSet, (this.#symbols ??= new Map()), [key, value]);
+      else throw new TypeError(`Invalid value used as weak map key`);
+      return this;
+    }
+  }
+  class WeakSet {
+    #map = new WeakMap();
+    constructor(items) {
+      fill(this, "add", items, (add, item) => apply(add, this, [item]));
+    }
+    has(key) {
+      return this.#map.has(key);
+    }
+    delete(key) {
+      return this.#map.delete(key);
+    }
+    add(key) {
+      if (!canHold(key) && !(typeof key === "symbol" && Symbol.keyFor(key) === undefined)) {
+        throw new TypeError("Invalid value used in weak set");
+      }
+      this.#map.set(key, true);
+      return this;
+    }
+  }
+  for (const C of [WeakMap, WeakSet]) {
+    Object.defineProperty(C, "length", { value: 0, configurable: true });
+    Object.defineProperty(C.prototype, Symbol.toStringTag, { value: C.name, configurable: true });
+    replace(C.name, C);
+  }
+
   if (!global.WeakRef && weakRefs) {
     // References are strong: the engine cannot tell what is garbage.
     replace(

@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -369,5 +370,34 @@ func TestEntrypoints(t *testing.T) {
 	}
 	if _, err := Fetch(t.Context(), i, httptest.NewRequest(http.MethodGet, "/", nil), Call{Entrypoint: "Missing"}); err == nil {
 		t.Error("an entrypoint that is missing took a request")
+	}
+}
+
+// Streams, timers and tasks of a request are gone with it.
+func TestRequestsLeaveNothing(t *testing.T) {
+	i := newWorker(t, `export default { async fetch(request, env, ctx) {
+		ctx.waitUntil(Promise.resolve());
+		setTimeout(() => {}, 1);
+		return new Response(new Response("x" + new URL(request.url).pathname).body.pipeThrough(new TransformStream()));
+	} };`, isolate.Options{}, Options{})
+	heap := func() int64 {
+		runtime.GC()
+		runtime.GC()
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		return int64(m.HeapAlloc)
+	}
+	requests := func(n int) {
+		for range n {
+			if _, _, err := get(t, i, "/a"); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	requests(100)
+	before := heap()
+	requests(800)
+	if grown := heap() - before; grown > 8<<20 {
+		t.Errorf("800 requests left %d KiB", grown>>10)
 	}
 }
