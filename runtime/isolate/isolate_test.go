@@ -454,8 +454,8 @@ func TestMessagesAsV8WordsThem(t *testing.T) {
 	}
 }
 
+// It measures the heap, and so runs alone.
 func TestWeakCollections(t *testing.T) {
-	t.Parallel()
 	i := newIsolate(t, `
 		export const works = () => {
 			const m = new WeakMap(), other = new WeakMap([[m, 1]]), o: any = Object.freeze({}), f = () => {}, p = new Proxy({}, {});
