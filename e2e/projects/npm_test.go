@@ -53,7 +53,7 @@ func TestPackages(t *testing.T) {
 			reasons[name] = reason
 		}
 	}
-	all := slices.Concat(routers, schemas, services, objects)
+	all := slices.Concat(routers, schemas, services, objects, programs)
 	for _, a := range all {
 		reason, listed := reasons[a.name]
 		delete(reasons, a.name)

@@ -30,5 +30,3 @@ var schemas = []application{
 		{path: "/wrapped", want: "hidden"},
 	}},
 }
-
-var services, objects []application
