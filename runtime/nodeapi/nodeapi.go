@@ -213,6 +213,6 @@ func (n *node) call(f goja.Callable, args ...goja.Value) goja.Value {
 // throwCode throws an error that has a code, as those of Node.js have.
 func (n *node) throwCode(class, code, format string, args ...any) {
 	e := n.isolate.NewError(class, fmt.Sprintf(format, args...))
-	_ = e.Set("code", code)
-	panic(e)
+	withCode, _ := goja.AssertFunction(n.load("errors").Get("withCode"))
+	panic(n.call(withCode, e, n.rt.ToValue(code)))
 }

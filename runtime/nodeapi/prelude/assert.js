@@ -1,6 +1,6 @@
 // assert.
 (function (host, use) {
-  const { coded, invalidArgType, invalidArgValue, check } = use("errors");
+  const { coded, withCode, invalidArgType, invalidArgValue, check } = use("errors");
   const { isDeepEqual, isDeepStrictEqual } = use("equal");
   const show = (v) => host.inspect(v, {
     compact: false, customInspect: false, depth: 1000, maxArrayLength: Infinity, showHidden: false, breakLength: Infinity,
@@ -76,12 +76,11 @@
       Object.defineProperty(this, "name", {
         value: "AssertionError", enumerable: false, writable: true, configurable: true,
       });
-      this.code = "ERR_ASSERTION";
+      withCode(this, "ERR_ASSERTION");
       this.actual = actual;
       this.expected = expected;
       this.operator = operator;
     }
-    toString() { return `${this.name} [${this.code}]: ${this.message}`; }
   }
   const fail = (o) => {
     if (o.message instanceof Error) throw o.message;

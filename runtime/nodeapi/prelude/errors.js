@@ -3,7 +3,17 @@
   const { inspect } = host;
   const coded = (Base, code, message) => {
     const e = new Base(message);
+    return withCode(e, code);
+  };
+  // withCode has an error say its code, as Node.js's do.
+  const withCode = (e, code) => {
     e.code = code;
+    const { stack } = e;
+    if (typeof stack === "string" && stack.startsWith(e.name)) {
+      Object.defineProperty(e, "stack", {
+        value: `${e.name} [${code}]${stack.slice(e.name.length)}`, writable: true, configurable: true,
+      });
+    }
     Object.defineProperty(e, "toString", {
       value: function toString() { return `${this.name} [${code}]: ${this.message}`; }, writable: true, configurable: true,
     });
@@ -77,5 +87,5 @@
   }
   // notImplemented is workerd's.
   const notImplemented = (name) => coded(Error, "ERR_METHOD_NOT_IMPLEMENTED", `The ${name} method is not implemented`);
-  return { coded, received, invalidArgType, invalidArgValue, outOfRange, check, AbortError, notImplemented };
+  return { coded, withCode, received, invalidArgType, invalidArgValue, outOfRange, check, AbortError, notImplemented };
 })
