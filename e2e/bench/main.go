@@ -48,8 +48,8 @@ func command() *cobra.Command {
 	root.PersistentFlags().DurationVar(&s.duration, "duration", 5*time.Second, "length of a round")
 	root.PersistentFlags().IntVar(&s.sessions, "sessions", 10_000, "idle sessions of the sessions benchmark")
 	root.PersistentFlags().IntVar(&s.objects, "objects", 1_000_000, "objects on disk of the open benchmark")
-	root.PersistentFlags().StringVar(&s.only, "only", "", "objects: only workloads with this in their name, such as @256")
-	root.PersistentFlags().BoolVar(&s.alone, "alone", false, "objects: leave workerd out")
+	root.PersistentFlags().StringVar(&s.only, "only", "", "objects, scripts: only workloads with this in their name, such as @256")
+	root.PersistentFlags().BoolVar(&s.alone, "alone", false, "objects, scripts: leave workerd out")
 	root.PersistentFlags().StringVar(&s.profiles, "profiles", "", "objects: directory for sockets of net/http/pprof")
 	root.PersistentFlags().IntVar(&s.rate, "rate", 500, "execute: executions that begin in a second")
 	root.PersistentFlags().IntVar(&s.processes, "processes", 32, "soak, hostile: programs at once")
@@ -73,6 +73,8 @@ func command() *cobra.Command {
 			RunE: func(c *cobra.Command, _ []string) error { return benchSessions(c.Context(), s) }},
 		{Use: "objects", Short: "Durable Objects in Go beside workerd",
 			RunE: func(c *cobra.Command, _ []string) error { return benchObjects(c.Context(), s) }},
+		{Use: "scripts", Short: "A JavaScript Worker and its Durable Objects beside workerd",
+			RunE: func(c *cobra.Command, _ []string) error { return benchScripts(c.Context(), s) }},
 		{Use: "live", Short: "Memory of 100,000 live objects under a file limit of 1024",
 			RunE: func(c *cobra.Command, _ []string) error { return benchLive(c.Context()) }},
 		{Use: "alarms", Short: "10,000 alarms due at once, and a kill half a second later",

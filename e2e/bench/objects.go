@@ -61,22 +61,27 @@ func benchObjects(ctx context.Context, s settings) error {
 			}
 			servers = append(servers, &objectServer{name: "workerd", address: address, pids: []int{pid}})
 		}
-		table := tabwriter.NewWriter(os.Stdout, 0, 0, 1, ' ', tabwriter.Debug)
-		fmt.Fprintln(table, "workload\tconnections\tserver\treq/s\tratio\tp50\tp99\tCPU a request")
-		for _, w := range objectWorkloads() {
-			if !strings.Contains(fmt.Sprintf("%s @%d", w.name, w.clients), s.only) {
-				continue
-			}
-			if err := compareObjects(ctx, s, w, servers, table); err != nil {
-				return fmt.Errorf("%s: %w", w.name, err)
-			}
-			table.Flush() //nolint:errcheck // standard output
-		}
-		for _, srv := range servers {
-			fmt.Printf("peak resident memory of %s: %.0f MiB\n", srv.name, mib(srv.peak))
-		}
-		return nil
+		return compareAll(ctx, s, objectWorkloads(), servers)
 	})
+}
+
+// compareAll prints a table of the workloads that are wanted, and the servers' memory.
+func compareAll(ctx context.Context, s settings, workloads []objectWorkload, servers []*objectServer) error {
+	table := tabwriter.NewWriter(os.Stdout, 0, 0, 1, ' ', tabwriter.Debug)
+	fmt.Fprintln(table, "workload\tconnections\tserver\treq/s\tratio\tp50\tp99\tCPU a request")
+	for _, w := range workloads {
+		if !strings.Contains(fmt.Sprintf("%s @%d", w.name, w.clients), s.only) {
+			continue
+		}
+		if err := compareObjects(ctx, s, w, servers, table); err != nil {
+			return fmt.Errorf("%s: %w", w.name, err)
+		}
+		table.Flush() //nolint:errcheck // standard output
+	}
+	for _, srv := range servers {
+		fmt.Printf("peak resident memory of %s: %.0f MiB\n", srv.name, mib(srv.peak))
+	}
+	return nil
 }
 
 // compareObjects prints a line for each server; ratios are to the last one.

@@ -29,6 +29,7 @@ export class Counter extends DurableObject {
 export default {
   async fetch(request, env) {
     const [, kind, name, action] = new URL(request.url).pathname.split("/");
+    if (kind === "hello") return Response.json(1);
     const stub = env.COUNTER.get(env.COUNTER.idFromName(name));
     if (kind === "ping") return Response.json(await stub.ping());
     if (action === "increment") return Response.json(await stub.increment(1));
