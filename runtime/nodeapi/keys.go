@@ -33,6 +33,7 @@ type key struct {
 func (n *node) keyFunctions() map[string]func(goja.FunctionCall) goja.Value {
 	return map[string]func(goja.FunctionCall) goja.Value{
 		"parseKey":  n.parseKey,
+		"webKey":    n.webKey,
 		"encodeKey": n.encodeKey,
 		"publicOf": func(c goja.FunctionCall) goja.Value {
 			return n.rt.NewDynamicObject(&key{public: n.keyOf(c.Argument(0)).public})
@@ -83,6 +84,27 @@ func newKey(material any) (*key, error) {
 		return &key{public: k}, nil
 	}
 	return nil, fmt.Errorf("keys of type %T are not supported", material)
+}
+
+// webKey returns what is in a CryptoKey: an ArrayBuffer of a secret, or a key with its kind. Keys that must not be
+// extracted are refused: a KeyObject can be exported.
+func (n *node) webKey(c goja.FunctionCall) goja.Value {
+	material, extractable, ok := n.realm.KeyMaterial(c.Argument(0))
+	if !ok || !extractable {
+		n.throwCode("Error", "ERR_CRYPTO_INVALID_KEY_OBJECT_TYPE", "The key cannot be extracted")
+	}
+	if secret, ok := material.([]byte); ok {
+		return n.buffer(append([]byte(nil), secret...))
+	}
+	k, err := newKey(material)
+	if err != nil {
+		n.isolate.Throw("Error", "%s", err)
+	}
+	kind := "public"
+	if k.private != nil {
+		kind = "private"
+	}
+	return n.rt.NewArray(kind, n.rt.NewDynamicObject(k))
 }
 
 // parseKey reads a key: (bytes, format, private, type). It returns undefined when there is none in them.

@@ -89,7 +89,7 @@
   function Hmac(name, key, options) {
     if (!(this instanceof Hmac)) return new Hmac(name, key, options);
     check.string(name, "hmac");
-    if (typeof key !== "string" && !isBytes(key) && !(key instanceof keys.KeyObject)) {
+    if (typeof key !== "string" && !isBytes(key) && !(key instanceof keys.KeyObject) && !(key instanceof CryptoKey)) {
       invalidArgType("key", ["string", "ArrayBuffer", "Buffer", "TypedArray", "DataView", "KeyObject", "CryptoKey"], key);
     }
     const hash = host.newHash(name, secretBytes(key, "key"));

@@ -22,7 +22,8 @@
     static material(k) { return k.#material; }
     static from(k) {
       if (typeof CryptoKey !== "function" || !(k instanceof CryptoKey)) invalidArgType("key", "CryptoKey", k);
-      throw use("errors").notImplemented("KeyObject.from");
+      const found = host.webKey(k);
+      return Array.isArray(found) ? new KeyObject(found[0], found[1], secret) : new KeyObject("secret", Buffer.from(found), secret);
     }
     equals(other) {
       if (!(other instanceof KeyObject)) invalidArgType("otherKeyObject", "KeyObject", other);
@@ -53,6 +54,12 @@
       if (options.cipher !== undefined) throw use("errors").notImplemented("KeyObject.export with a cipher");
       const encoded = host.encodeKey(this.#material, type, format === "pem");
       return format === "pem" ? encoded : Buffer.from(encoded);
+    }
+    // toCryptoKey imports the key into the web's crypto, which gives a promise here.
+    toCryptoKey(algorithm, extractable, usages) {
+      const format = this.type === "secret" ? "raw" : this.type === "private" ? "pkcs8" : "spki";
+      const bytes = this.type === "secret" ? this.export() : this.export({ type: format, format: "der" });
+      return globalThis.crypto.subtle.importKey(format, bytes, algorithm, extractable, usages);
     }
     get [Symbol.toStringTag]() { return "KeyObject"; }
   }
@@ -127,13 +134,16 @@
     }
     throw coded(Error, "ERR_CRYPTO_INVALID_JWK", "Invalid JWK data");
   };
+  const isWebKey = (v) => typeof CryptoKey === "function" && v instanceof CryptoKey;
   const parse = (input, wantPrivate, name = "key") => {
+    if (isWebKey(input)) return KeyObject.from(input);
     let source = input, format = "pem", type, passphrase;
     if (input !== null && typeof input === "object" && !isBytes(input) && !(input instanceof KeyObject)) {
       ({ key: source, type, passphrase } = input);
       format = input.format ?? "pem";
     }
     if (source instanceof KeyObject) return source;
+    if (isWebKey(source)) return KeyObject.from(source);
     if (passphrase !== undefined) throw use("errors").notImplemented("crypto keys with a passphrase");
     let bytes = source;
     if (format === "jwk") {
@@ -171,7 +181,8 @@
   };
   const privateOf = (k) => KeyObject.material(createPrivateKey(k));
   const publicOf = (k) => {
-    const key = k instanceof KeyObject ? k : k?.key instanceof KeyObject ? k.key : createPublicKey(k);
+    const given = isWebKey(k) ? KeyObject.from(k) : isWebKey(k?.key) ? KeyObject.from(k.key) : k;
+    const key = given instanceof KeyObject ? given : given?.key instanceof KeyObject ? given.key : createPublicKey(given);
     return KeyObject.material(key);
   };
 
