@@ -17,7 +17,7 @@ var preludeFiles embed.FS
 func preludeGroups() map[string][]string {
 	return map[string][]string{
 		"dom":  {"DOMException"},
-		"intl": {"Intl"}, "urlpattern": {"URLPattern"},
+		"intl": {"Intl"}, "urlpattern": {"URLPattern"}, "sockets": {"WebSocket", "WebSocketPair"},
 		"events": {
 			"Event", "EventTarget", "CustomEvent", "ErrorEvent", "MessageEvent", "CloseEvent", "PromiseRejectionEvent",
 			"AbortController", "AbortSignal", "MessageChannel", "MessagePort", "ExtendableEvent", "FetchEvent", "ScheduledEvent",
