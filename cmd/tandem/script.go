@@ -35,8 +35,10 @@ func (f *bundleFlags) add(fs *pflag.FlagSet) {
 	hide(fs, "development")
 }
 
-// open reads the bundle and the values of its secrets.
+// open reads the bundle and the values of its secrets. From here on the process lives in UTC, as scripts do like on
+// workerd: the engine's Date has the zone of the process.
 func (f *bundleFlags) open() (*bundle.Bundle, map[string]string, error) {
+	time.Local = time.UTC
 	b, err := bundle.Open(f.file)
 	if err != nil {
 		return nil, nil, err
