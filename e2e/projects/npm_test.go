@@ -17,6 +17,9 @@ import (
 	"github.com/tandem-do/tandem/e2e/harness"
 )
 
+// modulesDir has the npm packages; tools/e2e installs them.
+const modulesDir = "node/node_modules"
+
 // known lists the projects that do not work yet, with the reason.
 //
 //go:embed known.txt
@@ -42,6 +45,8 @@ type step struct {
 	want, has string
 	// sends are headers of the answer.
 	sends map[string]string
+	// keep is a header of the answer that the requests from now on have too.
+	keep string
 }
 
 // Projects on npm packages that people use answer as on Cloudflare. Those of known.txt do not, and a project that
@@ -76,7 +81,7 @@ func TestPackages(t *testing.T) {
 
 // run runs the project and returns what is not as it should be.
 func (a application) run(t *testing.T) (faults []string) {
-	modules, err := filepath.Abs("node/node_modules")
+	modules, err := filepath.Abs(modulesDir)
 	if err == nil {
 		_, err = os.Stat(modules)
 	}
@@ -91,16 +96,35 @@ func (a application) run(t *testing.T) (faults []string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	client := &http.Client{Jar: jar, Timeout: 30 * time.Second}
+	kept := &keeping{header: http.Header{}}
+	client := &http.Client{Jar: jar, Transport: kept, Timeout: 30 * time.Second}
 	for _, s := range a.steps {
 		if s.advance > 0 {
 			p.Advance(t, s.advance)
 		}
+		kept.name = s.keep
 		if fault := s.run(t, client, p.MustReady(t).WorkerURL); fault != "" {
 			faults = append(faults, fault)
 		}
 	}
 	return faults
+}
+
+// keeping sends headers that earlier answers had.
+type keeping struct {
+	header http.Header
+	// name is the header to keep of the next answer, or empty.
+	name string
+}
+
+func (k *keeping) RoundTrip(r *http.Request) (*http.Response, error) {
+	r = r.Clone(r.Context())
+	maps.Copy(r.Header, k.header)
+	resp, err := http.DefaultTransport.RoundTrip(r)
+	if err == nil && k.name != "" {
+		k.header.Set(k.name, resp.Header.Get(k.name))
+	}
+	return resp, err
 }
 
 // run sends the request and says what is wrong with the answer.

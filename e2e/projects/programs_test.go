@@ -32,4 +32,21 @@ var programs = []application{
 			body: `{"jsonrpc":"2.0","id":7,"method":"prompts/get","params":{"name":"greet","arguments":{"name":"ann"}}}`, has: "Greet ann"},
 		{method: "POST", path: "/mcp", status: 406, body: `{"jsonrpc":"2.0","id":8,"method":"ping"}`},
 	}},
+	{name: "mcp-sessions", steps: []step{
+		{method: "POST", path: "/mcp", header: mcpHeader, has: `"serverInfo":{"name":"sessions"`, keep: "Mcp-Session-Id",
+			body: `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},` +
+				`"clientInfo":{"name":"c","version":"1"}}}`},
+		{method: "POST", path: "/mcp", header: mcpHeader, status: 202, body: `{"jsonrpc":"2.0","method":"notifications/initialized"}`},
+		{method: "POST", path: "/mcp", header: mcpHeader, has: "1 facts",
+			body: `{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"remember","arguments":{"fact":"a"}}}`},
+		{method: "POST", path: "/mcp", header: mcpHeader, has: "2 facts",
+			body: `{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"remember","arguments":{"fact":"b"}}}`},
+		{method: "POST", path: "/mcp", header: mcpHeader,
+			body: `{"jsonrpc":"2.0","id":4,"method":"tools/call","params":{"name":"count","arguments":{"to":2},"_meta":{"progressToken":7}}}`,
+			want: "event: message\ndata: {\"method\":\"notifications/progress\",\"params\":{\"progressToken\":7,\"progress\":1,\"total\":2}," +
+				"\"jsonrpc\":\"2.0\"}\n\nevent: message\ndata: {\"method\":\"notifications/progress\",\"params\":{\"progressToken\":7," +
+				"\"progress\":2,\"total\":2},\"jsonrpc\":\"2.0\"}\n\nevent: message\ndata: {\"result\":{\"content\":[{\"type\":\"text\"," +
+				"\"text\":\"counted\"}]},\"jsonrpc\":\"2.0\",\"id\":4}\n\n"},
+		{method: "DELETE", path: "/mcp"},
+	}},
 }

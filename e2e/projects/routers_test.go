@@ -1,5 +1,7 @@
 package projects
 
+import "strings"
+
 var (
 	auth = map[string]string{"Authorization": "Bearer sesame"}
 
@@ -23,6 +25,20 @@ var (
 					"Content-Disposition: form-data; name=\"file\"; filename=\"a.txt\"\r\n\r\nin it\r\n--X--\r\n"},
 			{path: "/boom", status: 500, want: "failed: boom"},
 			{path: "/none", status: 404, want: `{"error":"nothing at /none"}`},
+		}},
+		{name: "hono-page", steps: []step{
+			{path: "/basket/", status: 404, want: "no basket yet"},
+			{method: "POST", path: "/basket/pen?as=ann", status: 201, want: `{"pen":1}`},
+			{method: "POST", path: "/basket/pen", status: 201, want: `{"pen":2}`},
+			{path: "/basket/", want: `<body><h1>Basket of ann</h1><ul class="items"><li>pen: 2</li></ul></body>`,
+				sends: map[string]string{"X-Frame-Options": "SAMEORIGIN"}},
+			{path: "/price?count=x", status: 400, want: "count is no number"},
+			{path: "/client", want: `{"price":42}`},
+			{path: "/member", status: 401},
+			{path: "/token", has: "eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9."},
+			{path: "/member", header: map[string]string{"Authorization": "Bearer eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9.e30.AAAA"}, status: 401},
+			{path: "/long", want: strings.Repeat("long ", 1000)},
+			{path: "/html", want: "<p>&lt;&amp;&gt; <br></p>"},
 		}},
 		{name: "itty-router", steps: []step{
 			{path: "/api/todos", want: `[{"id":1,"title":"write"}]`, sends: map[string]string{"X-Served-By": "itty"}},
