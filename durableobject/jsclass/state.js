@@ -57,7 +57,7 @@
 	const alarmTime = (owner, args) => {
 		const [t] = args;
 		if (t instanceof Date) return t.getTime();
-		if (typeof t === "number" || typeof t === "bigint") return Number(t);
+		if (typeof t === "number") return t;
 		throw missing("setAlarm", owner, 1, "date");
 	};
 
@@ -101,7 +101,7 @@
 			host.rollback(handle(this));
 		}
 		deleteAll() {
-			throw new TypeError("Cannot call deleteAll() within a transaction");
+			throw new Error("Cannot call deleteAll() within a transaction");
 		}
 	}
 	tag(DurableObjectTransaction, "DurableObjectTransaction");

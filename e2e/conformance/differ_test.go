@@ -43,7 +43,7 @@ const unexplained = "?"
 var dates = []string{"2024-04-05", "2026-04-01", "2026-08-20"}
 
 // classes are the object classes of testdata/project, bound by their names in capitals.
-var classes = []string{"Probe"}
+var classes = []string{"Probe", "Legacy", "Silent", "Failing", "Blocking", "Plain"}
 
 // difference is a line of the ledger: a probe that differs, and at which dates; at all without any.
 type difference struct {

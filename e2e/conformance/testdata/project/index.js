@@ -2,9 +2,15 @@
 // /handle/ is for requests that are probes themselves.
 import { areaNames, runArea } from "./probe.js";
 import { handle } from "./handle.js";
+import "./cases/alarms.js";
+import "./cases/gates.js";
+import "./cases/ids.js";
+import "./cases/rpc.js";
 import "./cases/storage.js";
+import "./cases/stubs.js";
+import "./cases/transactions.js";
 
-export { Probe } from "./objects.js";
+export * from "./objects.js";
 
 export default {
   async fetch(request, env, ctx) {
