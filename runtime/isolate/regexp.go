@@ -6,12 +6,13 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/dop251/goja"
 	"github.com/dop251/goja/ast"
 )
 
 // expandRegExps rewrites the regular expression literals of a tree. The engine accepts \p{…} and lets it
 // match nothing; here it becomes the class of its characters. What is not known is refused, since a
-// pattern that silently never matches is worse. Patterns built at run time are not reached.
+// pattern that silently never matches is worse. Patterns built at run time are for expandPattern.
 func expandRegExps(tree *ast.Program) error {
 	var err error
 	walkTree(tree, func(node any) (leave func()) {
@@ -26,6 +27,20 @@ func expandRegExps(tree *ast.Program) error {
 		return nil
 	})
 	return err
+}
+
+// expandPattern(pattern, flags) is expandProperties for the constructor of regular expressions.
+func (i *Isolate) expandPattern(c goja.FunctionCall) goja.Value {
+	pattern, flags := c.Argument(0), c.Argument(1).String()
+	text := pattern.String()
+	if !strings.Contains(flags, "u") || !strings.Contains(text, `\p{`) && !strings.Contains(text, `\P{`) {
+		return pattern
+	}
+	expanded, err := expandProperties(text)
+	if err != nil {
+		i.Throw("SyntaxError", "Invalid regular expression: /%s/%s: Invalid property name", text, flags)
+	}
+	return i.rt.ToValue(expanded)
 }
 
 // expandProperties replaces \p{…} and \P{…} of a pattern with the u flag.

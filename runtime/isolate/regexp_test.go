@@ -18,6 +18,16 @@ func TestProperties(t *testing.T) {
 		{`/\p{Emoji_Presentation}/u.test("a1")`, false},
 		{`/\p{EPres}/u.test("😀")`, true},
 		{`/^\P{Emoji}$/u.test("x")`, true},
+		{`new RegExp("^[\\p{Extended_Pictographic}\\p{Emoji_Component}]+$", "u").test("🙂")`, true},
+		{`RegExp("^\\p{L}+$", "ui").test("größe")`, true},
+		{`new RegExp("^\\p{L}", "u").test("1")`, false},
+		{`new RegExp("p{2}").test("pp")`, true},
+		{`new (class X extends RegExp { get x() { return 1 } })("^\\p{Lu}$", "u").test("Ä")`, true},
+		{`RegExp.prototype === /x/.constructor.prototype && /x/.constructor === RegExp && /x/ instanceof RegExp`, true},
+		{`(r => RegExp(r) === r && new RegExp(r) !== r && RegExp(r, "g").flags === "g")(/x/)`, true},
+		{`RegExp.name === "RegExp" && RegExp.length === 2 && RegExp[Symbol.species] === RegExp`, true},
+		{`"a1b2".split(/\d/).join() === "a,b," && "aXa".replace(new RegExp("x", "i"), "-") === "a-a"`, true},
+		{`(() => { try { new RegExp("\\p{None}", "u") } catch (e) { return e instanceof SyntaxError } })()`, true},
 	} {
 		p, err := Compile(Source{Code: "(function () { return { get ok() { return " + test.expression + " } } })"})
 		if err != nil {

@@ -3,7 +3,7 @@
 (function (host) {
   const global = globalThis;
   const { apply, construct, ownKeys, getPrototypeOf } = Reflect;
-  const { evaluationAllowed, stack: layOut, transfer, detached, weakRefs } = host;
+  const { evaluationAllowed, stack: layOut, transfer, detached, weakRefs, expandPattern } = host;
   const { then } = Promise.prototype;
 
   const define = (target, members) => {
@@ -180,6 +180,19 @@
 
   const replace = (name, value) => Object.defineProperty(global, name, { value, writable: true, configurable: true });
   replace("Proxy", SafeProxy);
+
+  // Patterns with \p{…} that are made at run time; those of literals are rewritten when the script is compiled.
+  const EngineRegExp = RegExp;
+  function PatternRegExp(pattern, flags) {
+    if (typeof pattern === "string" && typeof flags === "string") pattern = expandPattern(pattern, flags);
+    if (new.target) return construct(EngineRegExp, [pattern, flags], new.target);
+    if (flags === undefined && pattern instanceof EngineRegExp && pattern.constructor === PatternRegExp) return pattern;
+    return new EngineRegExp(pattern, flags);
+  }
+  Object.defineProperties(PatternRegExp, Object.getOwnPropertyDescriptors(EngineRegExp));
+  Object.defineProperty(RegExp.prototype, "constructor", { value: PatternRegExp });
+  replace("RegExp", PatternRegExp);
+
   // Weak collections. The engine's keep what a value refers to, even the key; so here a key keeps its values, in a private
   // field that is put on it from without.
   const Returning = function (o) {

@@ -142,7 +142,7 @@ func (i *Isolate) runShim() error {
 			return i.rt.ToValue(!i.started && i.options.Compatibility.Since("2025-06-01", "allow_eval_during_startup", ""))
 		},
 		"stack":    func(c goja.FunctionCall) goja.Value { return i.rt.ToValue(V8Stack(c.Argument(0).String())) },
-		"transfer": i.transfer,
+		"transfer": i.transfer, "expandPattern": i.expandPattern,
 		"detached": func(c goja.FunctionCall) goja.Value { return i.rt.ToValue(i.buffer(c.Argument(0)).Detached()) },
 	} {
 		if err := host.Set(name, f); err != nil {
