@@ -17,6 +17,8 @@ type Context struct {
 	deadline time.Time
 	// awaited is there once somebody waits for the end.
 	awaited atomic.Pointer[awaited]
+	// over is true once cause is set.
+	over atomic.Bool
 
 	mu sync.Mutex // guards cause, and that awaited is set once
 	// cause is why End ended it before anybody waited.
@@ -53,6 +55,7 @@ func (c *Context) End(cause error) {
 	}
 	if c.cause == nil {
 		c.cause = cause
+		c.over.Store(true)
 	}
 }
 
@@ -84,18 +87,15 @@ func (c *Context) Value(key any) any {
 	if a := c.awaited.Load(); a != nil {
 		return a.Value(key)
 	}
-	if c.ended() {
+	if c.over.Load() {
 		return c.await().Value(key)
 	}
-	return c.parent.Value(key)
+	return c.parent.Value(key) // the parent knows the cause of its own end, and a deadline has none
 }
 
 // ended reports whether c is over though nobody waited for it.
 func (c *Context) ended() bool {
-	c.mu.Lock()
-	cause := c.cause
-	c.mu.Unlock()
-	return cause != nil || c.parent.Err() != nil || !c.deadline.IsZero() && !time.Now().Before(c.deadline)
+	return c.over.Load() || c.parent.Err() != nil || !c.deadline.IsZero() && !time.Now().Before(c.deadline)
 }
 
 // await returns the context that stands in, and makes it if nobody has yet.

@@ -89,8 +89,10 @@ func (o *objectServer) Connect(stream grpc.BidiStreamingServer[dopb.ConnectReque
 	if err := stream.SendHeader(metadata.MD{}); err != nil {
 		return err
 	}
-	ctx, cancel := context.WithCancelCause(stream.Context())
+	// The calls' contexts come from one without the stream's values, which every look-up of a call would go through.
+	ctx, cancel := newLifetime()
 	defer cancel(errCallerGone)
+	defer context.AfterFunc(stream.Context(), func() { cancel(context.Cause(stream.Context())) })()
 	c := &callerConn{
 		objects: o, ctx: ctx, wake: make(chan struct{}, 1), parked: make(chan *hostCall),
 		calls: map[uint64]*hostCall{}, entering: map[targetKey]*hostCall{},
