@@ -58,7 +58,7 @@ func TestPackages(t *testing.T) {
 			reasons[name] = reason
 		}
 	}
-	all := slices.Concat(routers, schemas, services, objects, programs)
+	all := slices.Concat(routers, schemas, services, objects, programs, libraries)
 	for _, a := range all {
 		reason, listed := reasons[a.name]
 		delete(reasons, a.name)
