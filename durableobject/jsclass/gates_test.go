@@ -164,7 +164,7 @@ func TestBodies(t *testing.T) {
 			}
 		}
 		_, _, err := w.fetch("Bodies", "GET", "/nothing", "")
-		if err == nil || describe(err) != "TypeError: Callback returned incorrect type; expected 'Promise' [remote]" {
+		if err == nil || describe(err) != "TypeError: Incorrect type for Promise: the Promise did not resolve to 'Response'. [remote]" {
 			t.Errorf("no response: %v", err)
 		}
 		w.wantError("Broken", "x", "TypeError: not today [reset]")

@@ -94,8 +94,8 @@ func (o *object) construct(*isolate.Event) (goja.Value, error) {
 func (o *object) outward(err error) error { return env.Outward(o.class.script.compatibility(), err) }
 
 // uncaught is outward for how an event ended: what the script did not catch is logged here, with its stack, for that
-// does not leave the process.
-func (o *object) uncaught(ctx context.Context, err error) error {
+// does not leave the process. The error of a method that was called names the object.
+func (o *object) uncaught(ctx context.Context, err error, called bool) error {
 	x, ok := errors.AsType[*isolate.Exception](err)
 	if !ok {
 		return o.outward(err)
@@ -105,18 +105,23 @@ func (o *object) uncaught(ctx context.Context, err error) error {
 	}
 	out := o.outward(err)
 	if known, ok := errors.AsType[*sidecar.Error](out); ok && x.Value != nil && env.EnhancedErrors(o.isolate.Compatibility()) {
-		known.Properties = string(o.properties(ctx, x.Value))
+		known.Properties = string(o.properties(ctx, x.Value, called))
 	}
 	return out
 }
 
-// properties are those of an error that the script threw, in the turn that ctx belongs to.
-func (o *object) properties(ctx context.Context, thrown goja.Value) (out []byte) {
+// properties are those of an error that the script threw, in the turn that ctx belongs to. Like workerd: those of called
+// methods name the object.
+func (o *object) properties(ctx context.Context, thrown goja.Value, called bool) (out []byte) {
 	if o.state.Broken() != nil {
 		return nil
 	}
+	var more map[string]string
+	if called {
+		more = map[string]string{"durableObjectId": o.state.ID().String()}
+	}
 	_ = o.run(ctx, &o.root, func(*isolate.Event) (goja.Value, error) { // an error leaves nothing to say
-		out = env.ErrorProperties(o.engine.realm, thrown, map[string]string{"durableObjectId": o.state.ID().String()})
+		out = env.ErrorProperties(o.engine.realm, thrown, more)
 		return goja.Undefined(), nil
 	}, nil)
 	return out
@@ -148,7 +153,7 @@ func (o *object) Fetch(ctx context.Context, w http.ResponseWriter, r *http.Reque
 		return err
 	}
 	if err != nil {
-		return o.uncaught(ctx, err)
+		return o.uncaught(ctx, err, false)
 	}
 	defer resp.Body.Close()
 	return o.respond(ctx, w, resp)
@@ -245,7 +250,7 @@ func (o *object) Call(ctx context.Context, method string, args []byte) ([]byte, 
 		out = env.Encode(r, v, env.ForCall)
 		return nil
 	})
-	return out, o.uncaught(ctx, err)
+	return out, o.uncaught(ctx, err, len(args) > 0)
 }
 
 // HandlesAlarms implements actor.AlarmHandler.
@@ -267,7 +272,7 @@ func (o *object) Alarm(ctx context.Context, a actor.AlarmInfo) error {
 			return nil, actor.ErrNoAlarmHandler
 		}
 		return f(o.instance, info)
-	}, nil))
+	}, nil), false)
 }
 
 // abort breaks the object for its code's own word.

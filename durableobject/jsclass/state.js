@@ -226,7 +226,7 @@
 			return host.block(this.#h, callback);
 		}
 		abort(reason, options) {
-			host.abort(this.#h, reason, options?.retryAlarm === false);
+			host.abort(this.#h, reason === undefined ? undefined : String(reason), options?.retryAlarm === false);
 		}
 		acceptWebSocket() {
 			throw new Error(socketText);

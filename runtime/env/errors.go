@@ -39,7 +39,7 @@ func Outward(c isolate.Compatibility, err error) error {
 		Reason: sidecar.ReasonException, Name: x.Name, Message: x.Message, Remote: true,
 		Retryable: x.Retryable, Overloaded: x.Overloaded, Reset: x.Reset, Cause: x,
 	}
-	known := slices.Contains(builtinErrors(), x.Name) || slices.Contains(domErrors(), x.Name)
+	known := x.Name == "AggregateError" || slices.Contains(builtinErrors(), x.Name) || slices.Contains(domErrors(), x.Name)
 	switch {
 	case x.Name == "":
 		e.Name = "Error"
@@ -62,9 +62,15 @@ func ErrorProperties(r *webapi.Realm, v goja.Value, more map[string]string) []by
 		return nil
 	}
 	out := r.Isolate().Runtime().NewObject()
-	for _, name := range o.Keys() {
+	names, own := o.Keys(), o.GetOwnPropertyNames()
+	for _, name := range []string{"cause", "errors"} { // not enumerable, and carried all the same
+		if slices.Contains(own, name) && !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	for _, name := range names {
 		switch name {
-		case "name", "message", "stack", "remote", "retryable", "overloaded", "durableObjectReset":
+		case "message", "stack", "remote", "retryable", "overloaded", "durableObjectReset":
 			continue
 		}
 		_ = r.Isolate().Runtime().Try(func() {
@@ -99,7 +105,7 @@ func setProperties(r *webapi.Realm, o *goja.Object, properties []byte) {
 		return
 	}
 	for _, name := range own.Keys() {
-		_ = o.Set(name, own.Get(name))
+		_ = o.DefineDataProperty(name, own.Get(name), goja.FLAG_TRUE, goja.FLAG_TRUE, goja.FLAG_TRUE)
 	}
 }
 
@@ -127,16 +133,20 @@ func ErrorValue(r *webapi.Realm, err error) goja.Value {
 				goja.FLAG_TRUE, goja.FLAG_TRUE, goja.FLAG_FALSE)
 		}
 	}
-	setProperties(r, o, []byte(e.Properties))
+	own := len(e.Properties) > 0
 	for _, p := range []struct {
 		name string
 		set  bool
 	}{
-		{"remote", e.Remote}, {"retryable", e.Retryable}, {"overloaded", e.Overloaded}, {"durableObjectReset", e.Reset},
+		{"remote", e.Remote && !own}, {"retryable", e.Retryable}, {"overloaded", e.Overloaded}, {"durableObjectReset", e.Reset},
 	} {
 		if p.set {
 			_ = o.Set(p.name, true)
 		}
+	}
+	setProperties(r, o, []byte(e.Properties))
+	if own && e.Remote { // last, as workerd has it
+		_ = o.Set("remote", true)
 	}
 	return o
 }

@@ -33,7 +33,7 @@ func Encode(r *webapi.Realm, v goja.Value, use Use) []byte {
 		r.Isolate().Throw("Error", "value cannot be serialized: %s", err)
 	}
 	if use == ForCall && len(b) > maxCallBytes {
-		r.Isolate().Throw("TypeError", "Serialized RPC arguments or return values are limited to 32MiB, but the size of "+
+		r.Isolate().Throw("Error", "Serialized RPC arguments or return values are limited to 32MiB, but the size of "+
 			"this value was: %d bytes.", len(b))
 	}
 	return b

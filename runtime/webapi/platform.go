@@ -3,6 +3,7 @@ package webapi
 import (
 	"context"
 	"net/http"
+	"reflect"
 
 	"github.com/dop251/goja"
 
@@ -29,20 +30,26 @@ type Delivery struct {
 	) error
 	// Handler gets the Request, and returns a Response or a promise of one.
 	Handler func(request *goja.Object) (goja.Value, error)
-	// NotResponse is the message of the TypeError when it returned something else.
+	// NotResponse is the message of the TypeError when it returned neither. That of a promise of something else is as
+	// that of handlers.
 	NotResponse string
 }
 
 // Fetch delivers a request and returns the response, as the function Fetch does.
 func (d Delivery) Fetch(ctx context.Context, in *http.Request) (*http.Response, error) {
 	var out *http.Response
+	notResponse := d.NotResponse
 	err := d.Run(ctx, func(*isolate.Event) (goja.Value, error) {
-		return d.Handler(Of(d.Isolate).NewRequest(in))
+		v, err := d.Handler(Of(d.Isolate).NewRequest(in))
+		if o, ok := v.(*goja.Object); ok && o.ExportType() == reflect.TypeFor[*goja.Promise]() {
+			notResponse = notResponseText
+		}
+		return v, err
 	}, func(e *isolate.Event, v goja.Value) error {
 		r := Of(d.Isolate)
 		p, ok := r.response.of(v)
 		if !ok {
-			return r.thrown("TypeError", d.NotResponse)
+			return r.thrown("TypeError", notResponse)
 		}
 		var err error
 		out, err = r.httpResponse(e, p) //nolint:bodyclose // the caller closes it
