@@ -16,4 +16,20 @@ var libraries = []application{
 		{path: "/stream", want: "one two three"},
 		{path: "/ui", has: `data: {"type":"text-delta","id":"0","delta":"two "}` + "\n\n"},
 	}},
+	{name: "modules", files: map[string]string{".dev.vars": "SECRET='s3 cret'\n"}, steps: []step{
+		{path: "/files", want: `["a text\n","<p>{{name}}</p>\n",[0,1,255],[7],3]`},
+		{path: "/config", want: `["b1","renamed",4,["x"],"top",{"items":3,"names":["a","b"]},true,"s3 cret","awaited at the top"]`},
+		{path: "/modern", want: `[["static","read","3km","false","disposed"],[0,1,2],true,{"odd":[1,3],"even":[2]}]`},
+		{path: "/node", want: `["heard","object","ca978112","aMOp","/b/c.txt","x is 3",36,true,2]`},
+		{path: "/late", want: `"late"`},
+		{path: "/web", want: `["TimeoutError",1000,5,{"a":"one","b":"two"},true,"hvfkN/qlp/zhXR3cuerq6jd2Z7g=","https://a.example/","€1,234.50"]`},
+		{path: "/keep", want: `"later"`},
+		{path: "/kept", want: `2`},
+	}},
+	{name: "service-worker", steps: []step{
+		{path: "/a", want: "bound GET /a"},
+		{path: "/fail", status: 500, has: "classic failure"},
+		{path: "/cdn-cgi/local/scheduled?cron=x", want: "ok"},
+		{path: "/seen", want: "x"},
+	}},
 }

@@ -1,5 +1,5 @@
 // Package script is the worker process of a Worker written in JavaScript: it takes HTTP requests to the default export of
-// a bundle.
+// a bundle, or to the listeners of one without exports.
 //
 //	ingress ──► Script ── least busy of a few isolates ──► webapi.Fetch ──► response
 //	                        └─ env: vars, secrets, stubs of objects (runtime/env) ──► router ──► object host

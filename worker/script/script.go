@@ -71,8 +71,6 @@ func (o Options) Validate() error {
 	}
 	if o.Bundle == nil {
 		errs = append(errs, errors.New("bundle is missing"))
-	} else if f := o.Bundle.Manifest().Format; f != bundle.FormatModules {
-		errs = append(errs, fmt.Errorf("scripts of the format %s are not supported yet: export default an object", f))
 	}
 	if o.Isolates < 0 {
 		errs = append(errs, errors.New("number of isolates is negative"))
@@ -138,7 +136,7 @@ func health(w http.ResponseWriter, _ *http.Request) {
 	ingress.WriteJSON(w, http.StatusOK, map[string]string{"status": "ok"})
 }
 
-// Script runs a bundle's default export. Make it with New and Close it.
+// Script runs a bundle's default export, or the listeners of a script that has none. Make it with New and Close it.
 type Script struct {
 	o    Options
 	log  *slog.Logger
