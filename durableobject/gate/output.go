@@ -19,6 +19,14 @@ type Commit interface {
 	Err() error
 }
 
+// Patient is a Commit that says when it takes long. Whoever waits for one watches nothing else until then: a timer and a
+// place among the watchers of its context cost more than a commit usually takes.
+type Patient interface {
+	Commit
+	// Slow returns a channel that is closed when the commit takes long.
+	Slow() <-chan struct{}
+}
+
 // OutputGate holds back what leaves one object until the writes before it are durable. Its zero value is open and
 // ready for use; it must not be copied.
 //
@@ -43,6 +51,8 @@ type OutputGate struct {
 	noted Commit
 	// broken is why the gate is broken, or nil.
 	broken error
+	// ended is closed when it breaks; nil until somebody has waited.
+	ended chan struct{}
 }
 
 // Lock closes the gate until c, and with it every commit before, is over. It does not wait. Waits that are under way
@@ -64,7 +74,7 @@ func (g *OutputGate) Note(c Commit) {
 
 // Wait returns nil once all commits are durable that the gate was locked by before this call. It fails when that goes
 // wrong or takes longer than CommitTimeout, which breaks the gate; when the gate is broken; and when ctx ends first,
-// with the context's cause.
+// with the context's cause. Of a Patient commit, the time and the end of ctx are noticed once it is slow.
 func (g *OutputGate) Wait(ctx context.Context) error {
 	g.mu.Lock()
 	c, since, broken, noted := g.last, g.since, g.broken, g.noted
@@ -93,6 +103,15 @@ func (g *OutputGate) Wait(ctx context.Context) error {
 
 // waitFor waits for c, which is under way.
 func (g *OutputGate) waitFor(ctx context.Context, c Commit, since time.Time) error {
+	if p, ok := c.(Patient); ok {
+		select {
+		case <-c.Done():
+			return g.settle(c)
+		case <-g.end():
+			return g.Broken()
+		case <-p.Slow():
+		}
+	}
 	timer := time.NewTimer(CommitTimeout - time.Since(since))
 	defer timer.Stop()
 	select {
@@ -103,6 +122,19 @@ func (g *OutputGate) waitFor(ctx context.Context, c Commit, since time.Time) err
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
+}
+
+// end returns a channel that is closed once the gate is broken.
+func (g *OutputGate) end() <-chan struct{} {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.ended == nil {
+		g.ended = make(chan struct{})
+		if g.broken != nil {
+			close(g.ended)
+		}
+	}
+	return g.ended
 }
 
 // settle draws the consequence of c, which is over: the gate breaks, or it opens unless another commit has locked it
@@ -138,6 +170,13 @@ func (g *OutputGate) look(c Commit) error {
 	return g.broken
 }
 
+// Broken returns why the gate is broken, or nil.
+func (g *OutputGate) Broken() error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.broken
+}
+
 // Break breaks the gate for ever and returns the reason, which is err unless it was broken before.
 func (g *OutputGate) Break(err error) error {
 	g.mu.Lock()
@@ -146,6 +185,9 @@ func (g *OutputGate) Break(err error) error {
 		return g.broken
 	}
 	g.broken = err
+	if g.ended != nil {
+		close(g.ended)
+	}
 	g.mu.Unlock()
 	if g.Hooks.Broken != nil {
 		g.Hooks.Broken(err)

@@ -3,9 +3,14 @@ package storage
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/cockroachdb/pebble/v2"
 )
+
+// slowAfter is how long a commit, or one shortly before it, is under way when it counts as slow: many times the length
+// of a sync.
+const slowAfter = 50 * time.Millisecond
 
 // Commit is one turn's writes on their way to disk. Its methods may be called from any goroutine.
 type Commit struct {
@@ -13,6 +18,7 @@ type Commit struct {
 	done      chan struct{}
 	err       error // set before done is closed
 	confirmed bool
+	slow      <-chan struct{}
 }
 
 // Done is closed when the writes are on disk, and with them all earlier ones of the object, or when that failed.
@@ -27,6 +33,9 @@ func (c *Commit) Err() error {
 		return nil
 	}
 }
+
+// Slow is closed when the commit takes long. It may be closed of others' commits early, which does no harm.
+func (c *Commit) Slow() <-chan struct{} { return c.slow }
 
 // Confirmed reports whether what leaves the object must wait for this commit. It is false when all its writes
 // were AllowUnconfirmed. A failure breaks the object in either case.
@@ -49,6 +58,7 @@ func (c *Commit) Wait(ctx context.Context) error {
 
 func failedCommit(err error, confirmed bool) *Commit {
 	c := &Commit{done: make(chan struct{}), err: err, confirmed: confirmed}
+	c.slow = c.done
 	close(c.done)
 	return c
 }
@@ -65,7 +75,7 @@ func (s *Store) applyLocked(b *pebble.Batch, confirmed bool) *Commit {
 		s.breakWith(err)
 		return failedCommit(s.brokenErr(), confirmed)
 	}
-	c := &Commit{batch: b, done: make(chan struct{}), confirmed: confirmed}
+	c := &Commit{batch: b, done: make(chan struct{}), confirmed: confirmed, slow: s.patience()}
 	s.commits <- c
 	return c
 }
@@ -83,6 +93,22 @@ func (s *Store) complete() {
 		}
 		c.batch = nil
 		close(c.done)
+	}
+}
+
+// patience returns the channel of commits that are made about now, which is closed slowAfter its first one.
+func (s *Store) patience() <-chan struct{} {
+	for {
+		if c := s.slow.Load(); c != nil {
+			return *c
+		}
+		c := make(chan struct{})
+		if s.slow.CompareAndSwap(nil, &c) {
+			time.AfterFunc(slowAfter, func() {
+				s.slow.Store(nil)
+				close(c)
+			})
+		}
 	}
 }
 

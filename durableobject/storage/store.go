@@ -33,6 +33,9 @@ type Store struct {
 	recalled     atomic.Int64
 	mostRecalled int64
 
+	// slow is closed when the commits that are made at present take long; nil when none was made lately.
+	slow atomic.Pointer[chan struct{}]
+
 	onAlarm atomic.Pointer[func(DueAlarm)]
 	// alarmMu guards the read, change and write of an object's alarm, by a hash of its ID: the object's own flush
 	// and package alarm both change it.
