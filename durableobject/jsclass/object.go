@@ -174,6 +174,8 @@ func (o *object) respond(ctx context.Context, w http.ResponseWriter, resp *http.
 		_, err := io.Copy(writerOnly{w}, resp.Body)
 		return err
 	}
+	// A caller that goes away ends the stream, though nothing is being written to it.
+	defer context.AfterFunc(ctx, func() { _ = resp.Body.Close() })()
 	piece := make([]byte, pieceBytes)
 	for {
 		var n int

@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"strconv"
+	"sync/atomic"
 
 	"github.com/dop251/goja"
 
@@ -122,6 +123,7 @@ type heldBody struct {
 	io.ReadCloser
 	event  *isolate.Event
 	waiter *isolate.Waiter
+	closed atomic.Bool
 }
 
 func newHeldBody(e *isolate.Event, source io.ReadCloser) *heldBody {
@@ -132,8 +134,11 @@ func newHeldBody(e *isolate.Event, source io.ReadCloser) *heldBody {
 	return b
 }
 
-// Close ends the hold. It may be called from any goroutine, once.
+// Close ends the hold, and a Read. It may be called from any goroutine.
 func (b *heldBody) Close() error {
+	if b.closed.Swap(true) {
+		return nil
+	}
 	err := b.ReadCloser.Close()
 	c := b.event.Context()
 	c.Enter(b.event, func() error {

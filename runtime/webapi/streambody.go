@@ -20,10 +20,14 @@ type streamBody struct {
 	// chunks takes what was asked for; there is never more than one.
 	chunks chan streamChunk
 
+	// rest is what the reader has not taken yet.
 	rest  []byte
+	close sync.Once
+
+	// mu guards what follows; Close may come while a Read waits.
+	mu    sync.Mutex
 	err   error
 	asked bool
-	close sync.Once
 }
 
 type streamChunk struct {
@@ -81,12 +85,15 @@ const notBytesText = "This ReadableStream did not return bytes."
 // Read gives what the script writes, as it comes. Errors are those of the script, or why its event ended.
 func (b *streamBody) Read(p []byte) (int, error) {
 	for len(b.rest) == 0 {
-		if b.err != nil {
-			return 0, b.err
+		b.mu.Lock()
+		err, asked := b.err, b.asked
+		b.asked = true
+		b.mu.Unlock()
+		if err != nil {
+			return 0, err
 		}
 		c := b.event.Context()
-		if !b.asked {
-			b.asked = true
+		if !asked {
 			c.Enter(b.event, func() error {
 				c.Pend(-1)
 				b.pull()
@@ -114,17 +121,22 @@ func (b *streamBody) await() {
 			chunk.err = io.ErrUnexpectedEOF
 		}
 	}
-	b.asked = false
-	b.rest, b.err = chunk.data, chunk.err
+	b.rest = chunk.data
+	b.mu.Lock()
+	b.asked, b.err = false, chunk.err
+	b.mu.Unlock()
 }
 
-// Close cancels the stream unless it has ended. It may be called from any goroutine.
+// Close cancels the stream unless it has ended, and ends a Read. It may be called from any goroutine.
 func (b *streamBody) Close() error {
 	b.close.Do(func() {
-		if b.err != nil {
+		b.mu.Lock()
+		err, asked := b.err, b.asked
+		b.mu.Unlock()
+		if err != nil {
 			return
 		}
-		c, asked := b.event.Context(), b.asked
+		c := b.event.Context()
 		c.Enter(b.event, func() error {
 			if !asked {
 				c.Pend(-1)

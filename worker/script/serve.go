@@ -45,6 +45,10 @@ func (s *Script) fetch(w http.ResponseWriter, r *http.Request) (int, error) {
 		return 0, err
 	}
 	defer resp.Body.Close()
+	if _, whole := resp.Body.(interface{ Len() int }); !whole && resp.Body != http.NoBody {
+		// A client that goes away ends the stream, though nothing is being written to it.
+		defer context.AfterFunc(r.Context(), func() { _ = resp.Body.Close() })()
+	}
 	header := w.Header()
 	for name, values := range resp.Header {
 		header[name] = values
