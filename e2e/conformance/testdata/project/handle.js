@@ -19,6 +19,18 @@ export function handle(name, request, env, ctx) {
     case "late":
       ctx.waitUntil(Promise.reject(new Error("late")));
       return new Response("answered");
+    case "timer":
+      setTimeout(() => {
+        throw new Error("in a timer");
+      }, 0);
+      return scheduler.wait(20).then(() => new Response("answered"));
+    case "listener": {
+      const t = new EventTarget();
+      t.addEventListener("x", () => {
+        throw new Error("in a listener");
+      });
+      return new Response(String(t.dispatchEvent(new Event("x"))));
+    }
     case "status":
       return new Response(null, { status: 204 });
     case "cookies":

@@ -3,8 +3,10 @@
 import { areaNames, runArea } from "./probe.js";
 import { handle } from "./handle.js";
 import "./cases/alarms.js";
+import "./cases/fetch.js";
 import "./cases/gates.js";
 import "./cases/ids.js";
+import "./cases/platform.js";
 import "./cases/rpc.js";
 import "./cases/storage.js";
 import "./cases/stubs.js";
