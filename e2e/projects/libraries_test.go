@@ -26,6 +26,13 @@ var libraries = []application{
 		{path: "/keep", want: `"later"`},
 		{path: "/kept", want: `2`},
 	}},
+	{
+		name: "environment", project: "modules", args: []string{"--env", "staging"},
+		files: map[string]string{".dev.vars": "SECRET=no\n", ".dev.vars.staging": "SECRET=staged\n"},
+		steps: []step{
+			{path: "/config", want: `["b2","renamed",4,["x"],"staging",null,true,"staged","awaited at the top"]`},
+		},
+	},
 	{name: "service-worker", steps: []step{
 		{path: "/a", want: "bound GET /a"},
 		{path: "/fail", status: 500, has: "classic failure"},

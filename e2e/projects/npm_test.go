@@ -27,7 +27,11 @@ var known string
 
 // application is a project of testdata that stands on npm packages, and what it answers.
 type application struct {
-	name  string
+	name string
+	// project is its folder, if not the name.
+	project string
+	// args are of tandem dev.
+	args  []string
 	files map[string]string
 	clock bool // run on a clock that steps advance
 	steps []step
@@ -88,7 +92,11 @@ func (a application) run(t *testing.T) (faults []string) {
 	if err != nil {
 		t.Fatalf("the npm packages are missing, tools/e2e installs them: %v", err)
 	}
-	p, err := tryStart(t, a.name, a.files, modules, harness.Options{TestClock: a.clock})
+	folder := a.project
+	if folder == "" {
+		folder = a.name
+	}
+	p, err := tryStart(t, folder, a.files, modules, harness.Options{TestClock: a.clock, Args: a.args})
 	if err != nil {
 		return []string{err.Error()}
 	}
