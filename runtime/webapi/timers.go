@@ -53,6 +53,11 @@ func (r *Realm) setTimer(name string, call goja.FunctionCall) goja.Value {
 	}
 	id := r.isolate.SetTimer(delay, interval, func() error {
 		_, err := f(goja.Undefined(), args...)
+		if x, ok := err.(*goja.Exception); ok { //nolint:errorlint // the engine returns it bare
+			// Like workerd: what a timer's callback throws does not end the event that set it.
+			r.isolate.ReportUncaught(x.Value())
+			return nil
+		}
 		return err
 	})
 	if id == 0 {

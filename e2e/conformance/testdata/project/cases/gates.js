@@ -59,6 +59,13 @@ area("gates", {
       await scheduler.wait(10);
       return order;
     },
+    "timer that throws": async () => {
+      setTimeout(() => {
+        throw new Error("in a timer");
+      }, 0);
+      await scheduler.wait(20);
+      return "goes on";
+    },
     "reads after writes": async (ctx) => {
       ctx.storage.put("a", 1);
       const p = ctx.storage.get("a");
