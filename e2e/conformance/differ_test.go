@@ -190,7 +190,46 @@ func probe(t *testing.T, origin string) map[string]string {
 			out[name] = "{" + value
 		}
 	}
+	for _, r := range requests {
+		name, line := r.line(t, origin)
+		out["http/"+name] = line
+	}
 	return out
+}
+
+// requests are probes of what clients see: "METHOD HANDLER", and a body.
+var requests = []request{
+	{"GET echo", ""}, {"POST echo", "body"}, {"PUT echo", "body"}, {"DELETE echo", ""}, {"HEAD echo", ""}, {"PATCH echo", "x"},
+	{"OPTIONS echo", ""}, {"GET json", ""}, {"HEAD json", ""}, {"GET stream", ""}, {"GET cookies", ""}, {"GET status", ""},
+	{"GET headers", ""}, {"GET nothing", ""}, {"GET throw", ""}, {"GET undefined", ""}, {"GET text", ""}, {"GET hang", ""},
+	{"GET reject", ""}, {"GET late", ""}, {"GET timer", ""}, {"GET listener", ""}, {"GET url/a%20b?c=d%20e&f#g", ""},
+	{"GET redirect", ""}, {"GET teapot", ""}, {"GET length", ""}, {"GET used", ""}, {"GET cut", ""}, {"GET empty", ""},
+}
+
+type request struct{ what, body string }
+
+// line sends the request and says what came back: the status, the headers but for those of the connection, and the body.
+func (r request) line(t *testing.T, origin string) (name, line string) {
+	t.Helper()
+	method, path, _ := strings.Cut(r.what, " ")
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	in, err := http.NewRequestWithContext(ctx, method, origin+"/handle/"+path, strings.NewReader(r.body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	in.Header = http.Header{"X-B": {"1", "2"}, "X-A": {"\u00e9"}, "Accept-Encoding": {"identity"}}
+	resp, err := http.DefaultTransport.RoundTrip(in)
+	if err != nil {
+		return r.what, "{no answer}"
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	for _, h := range []string{"Date", "Connection", "Server"} {
+		resp.Header.Del(h)
+	}
+	text := strings.ReplaceAll(string(body), origin, "ORIGIN")
+	return r.what, fmt.Sprintf("{%s %q %v %q cut=%t}", resp.Status, resp.Header, resp.TransferEncoding, text, err != nil)
 }
 
 func get(t *testing.T, url string) string {

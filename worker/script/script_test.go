@@ -180,6 +180,9 @@ func TestScript(t *testing.T) {
 	if _, _, h := get("/"); h.Get("X-A") != "b" || h.Get("Content-Type") != "text/plain;charset=UTF-8" || h.Get("Content-Length") != "13" {
 		t.Errorf("headers: %v", h)
 	}
+	if _, _, h := get("/x"); h["Content-Type"] != nil {
+		t.Errorf("a type that the script did not give: %v", h)
+	}
 	w := httptest.NewRecorder()
 	s.scheduled().ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/cdn-cgi/local/scheduled?cron=x&time=5", nil))
 	if w.Code != 200 || w.Body.String() != "ok" {

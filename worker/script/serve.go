@@ -56,6 +56,9 @@ func (s *Script) fetch(w http.ResponseWriter, r *http.Request) (int, error) {
 	if resp.ContentLength >= 0 && header.Get("Content-Length") == "" && hasBody(resp.StatusCode) {
 		header.Set("Content-Length", strconv.FormatInt(resp.ContentLength, 10))
 	}
+	if _, given := header["Content-Type"]; !given {
+		header["Content-Type"] = nil // nobody guesses one
+	}
 	w.WriteHeader(resp.StatusCode)
 	if err := copyBody(w, resp); err != nil {
 		return 0, errCut{err}

@@ -37,6 +37,35 @@ export function handle(name, request, env, ctx) {
       return new Response("c", { headers: [["set-cookie", "a=1"], ["set-cookie", "b=2"]] });
     case "json":
       return Response.json({ a: 1 });
+    case "url":
+      return Response.json([request.url, request.method, request.redirect]);
+    case "redirect":
+      return Response.redirect("http://example.com/", 303);
+    case "teapot":
+      return new Response("short", { status: 418, statusText: "I'm a teapot" });
+    case "length": {
+      const { readable, writable } = new FixedLengthStream(2);
+      const w = writable.getWriter();
+      w.write(new TextEncoder().encode("ab"));
+      w.close();
+      return new Response(readable);
+    }
+    case "used": {
+      const r = new Response("used");
+      return r.text().then(() => r);
+    }
+    case "cut":
+      return new Response(
+        new ReadableStream({
+          pull(c) {
+            if (this.sent) throw new Error("cut off");
+            this.sent = true;
+            c.enqueue(new TextEncoder().encode("part"));
+          },
+        }),
+      );
+    case "empty":
+      return new Response("");
     case "stream":
       return new Response(new Blob(["a", "b"]).stream());
   }
