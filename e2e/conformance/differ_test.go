@@ -9,11 +9,8 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"net"
 	"net/http"
 	"os"
-	"os/exec"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -29,8 +26,6 @@ const (
 	EnvDate = "TANDEM_CONFORMANCE_DATE"
 )
 
-const workerdBinary = "../node/node_modules/@cloudflare/workerd-linux-64/bin/workerd"
-
 //go:embed differ.txt
 var differText string
 
@@ -41,9 +36,6 @@ const unexplained = "?"
 
 // dates are the compatibility dates at which the probes run.
 var dates = []string{"2024-04-05", "2026-04-01", "2026-08-20"}
-
-// classes are the object classes of testdata/project, bound by their names in capitals.
-var classes = []string{"Probe", "Legacy", "Silent", "Failing", "Blocking", "Plain"}
 
 // difference is a line of the ledger: a probe that differs, and at which dates; at all without any.
 type difference struct {
@@ -250,142 +242,6 @@ func get(t *testing.T, url string) string {
 		t.Fatalf("%s: %s %q %v", url, resp.Status, text, err)
 	}
 	return string(text)
-}
-
-// startTandem runs the project by tandem dev and returns its origin.
-func startTandem(t *testing.T, binary, date string) string {
-	t.Helper()
-	dir := t.TempDir()
-	if err := os.CopyFS(dir, os.DirFS("testdata/project")); err != nil {
-		t.Fatal(err)
-	}
-	type binding struct {
-		Name      string `json:"name"`
-		ClassName string `json:"class_name"`
-	}
-	var bindings []binding
-	for _, class := range classes {
-		bindings = append(bindings, binding{strings.ToUpper(class), class})
-	}
-	config, err := json.Marshal(map[string]any{
-		"name": "probes", "main": "index.js", "compatibility_date": date,
-		"durable_objects": map[string]any{"bindings": bindings},
-		"migrations":      []any{map[string]any{"tag": "v1", "new_sqlite_classes": classes}},
-		"services":        []any{map[string]any{"binding": "SELF", "service": "probes"}},
-		"vars":            map[string]any{"TEXT": "text", "DATA": map[string]any{"a": []int{1}}},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(dir, "wrangler.jsonc"), config, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
-	s, err := harness.Start(ctx, harness.Options{Binary: binary, Args: []string{dir}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		s.Stop()
-		if testing.Verbose() {
-			t.Logf("log of the stack:\n%s", s.Log())
-		}
-	})
-	return s.MustReady(t).WorkerURL
-}
-
-// startWorkerd runs the project by workerd and returns its origin.
-func startWorkerd(t *testing.T, date string) string {
-	t.Helper()
-	dir := t.TempDir()
-	if err := os.CopyFS(dir, os.DirFS("testdata/project")); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Mkdir(filepath.Join(dir, "objects"), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	address := l.Addr().String()
-	if err := l.Close(); err != nil {
-		t.Fatal(err)
-	}
-	config := filepath.Join(dir, "config.capnp")
-	if err := os.WriteFile(config, []byte(workerdConfig(t, dir, address, date)), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	cmd := exec.Command(workerdBinary, "serve", config)
-	if testing.Verbose() {
-		cmd.Stdout, cmd.Stderr = t.Output(), t.Output()
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		_ = cmd.Process.Kill()
-		_ = cmd.Wait()
-	})
-	awaitListener(t, address)
-	return "http://" + address
-}
-
-// workerdConfig is the project's configuration for workerd.
-func workerdConfig(t *testing.T, dir, address, date string) string {
-	t.Helper()
-	files, err := filepath.Glob(filepath.Join(dir, "*.js"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	cases, err := filepath.Glob(filepath.Join(dir, "cases", "*.js"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	var modules, namespaces, bindings strings.Builder
-	module := func(name string) { fmt.Fprintf(&modules, "(name = %q, esModule = embed %q), ", name, name) }
-	module("index.js")
-	for _, file := range append(files, cases...) {
-		if name, _ := filepath.Rel(dir, file); name != "index.js" {
-			module(name)
-		}
-	}
-	for _, class := range classes {
-		fmt.Fprintf(&namespaces, "(className = %q, uniqueKey = %q, enableSql = true), ", class, "probes-"+class)
-		fmt.Fprintf(&bindings, "(name = %q, durableObjectNamespace = %q), ", strings.ToUpper(class), class)
-	}
-	return fmt.Sprintf(`using Workerd = import "/workerd/workerd.capnp";
-const config :Workerd.Config = (
-  services = [(name = "main", worker = .probes), (name = "objects", disk = (path = "%s/objects", writable = true))],
-  sockets = [(name = "http", address = "%s", http = (), service = "main")],
-);
-const probes :Workerd.Worker = (
-  modules = [%s], compatibilityDate = "%s", durableObjectNamespaces = [%s], durableObjectStorage = (localDisk = "objects"),
-  bindings = [%s(name = "SELF", service = "main"), (name = "TEXT", text = "text"), (name = "DATA", json = "{\"a\":[1]}")],
-);
-`, dir, address, &modules, date, &namespaces, &bindings)
-}
-
-// awaitListener waits until something listens on an address.
-func awaitListener(t *testing.T, address string) {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
-	defer cancel()
-	tick := time.NewTicker(20 * time.Millisecond)
-	defer tick.Stop()
-	for {
-		var d net.Dialer
-		if c, err := d.DialContext(ctx, "tcp", address); err == nil {
-			c.Close()
-			return
-		}
-		select {
-		case <-ctx.Done():
-			t.Fatal("nothing listens on", address)
-		case <-tick.C:
-		}
-	}
 }
 
 // The comparison fails both ways.
