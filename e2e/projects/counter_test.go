@@ -52,7 +52,7 @@ func TestReload(t *testing.T) {
 	p.replace("src/index.ts", "if (Date.now() === 0) throw", "if (Date.now() === 1) throw")
 	p.replace("src/index.ts", "third boom", "fourth boom")
 	p.until("/throw", "Error: fourth boom")
-	p.want("/increment", "", `{"n":4}`)
+	p.until("/increment", `{"n":4}`) // the host is replaced in its own time
 }
 
 // What tandem build writes runs without the source.

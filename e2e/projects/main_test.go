@@ -117,6 +117,7 @@ func post(t *testing.T, address, body string) (int, string) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	r.Close = true // an idle connection may be ended in the moment of its use when a process is replaced
 	resp, err := http.DefaultClient.Do(r)
 	if err != nil {
 		t.Fatal(err)

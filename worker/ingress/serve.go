@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"sync"
 	"time"
 )
 
@@ -34,8 +35,10 @@ func (in *Ingress) Serve(ctx context.Context, l net.Listener) error {
 	// Requests outlive ctx by the time of the drain.
 	base, cut := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer cut(nil)
+	unread := newFresh()
 	s := &http.Server{
 		Handler:           in,
+		ConnState:         unread.state,
 		ReadHeaderTimeout: headerTimeout,
 		WriteTimeout:      writeTimeout, // until a response begins
 		IdleTimeout:       idleTimeout,
@@ -43,8 +46,8 @@ func (in *Ingress) Serve(ctx context.Context, l net.Listener) error {
 		BaseContext:       func(net.Listener) context.Context { return base },
 		ErrorLog:          slog.NewLogLogger(in.log.Handler(), slog.LevelDebug),
 	}
-	served := make(chan error, 1)
-	go func() { served <- s.Serve(l) }()
+	served, closed := make(chan error, 1), sync.OnceValue(l.Close)
+	go func() { served <- s.Serve(onceListener{l, closed}) }()
 	select {
 	case err := <-served:
 		return fmt.Errorf("serve http: %w", err)
@@ -53,6 +56,12 @@ func (in *Ingress) Serve(ctx context.Context, l net.Listener) error {
 	in.log.Info("ingress draining", "running", in.running.Load())
 	drain, cancel := context.WithTimeout(base, DrainTimeout)
 	defer cancel()
+	if err := closed(); err != nil {
+		in.log.Warn("ingress cannot close its listener", "err", err)
+	}
+	end := <-served
+	s.SetKeepAlivesEnabled(false)
+	unread.settle()
 	err := s.Shutdown(drain)
 	if err != nil {
 		in.log.Warn("ingress cut requests off", "running", in.running.Load())
@@ -63,8 +72,17 @@ func (in *Ingress) Serve(ctx context.Context, l net.Listener) error {
 			err = s.Close()
 		}
 	}
-	if end := <-served; !errors.Is(end, http.ErrServerClosed) {
+	if !errors.Is(end, net.ErrClosed) {
 		err = errors.Join(err, end)
 	}
 	return err
 }
+
+// onceListener is a listener that the drain closes first, and the server once more.
+type onceListener struct {
+	net.Listener
+	close func() error
+}
+
+// Close implements net.Listener.
+func (l onceListener) Close() error { return l.close() }
