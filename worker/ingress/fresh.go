@@ -56,7 +56,7 @@ func (f *fresh) settle() {
 			f.mu.Lock()
 			defer f.mu.Unlock()
 			for c := range f.conns {
-				c.Close() //nolint:errcheck // nothing was said on it
+				c.Close()
 			}
 			return
 		}
