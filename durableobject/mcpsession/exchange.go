@@ -74,7 +74,7 @@ func (rt *runtime) serveInto(ctx context.Context, out *outlet, r *http.Request, 
 	request.Header = r.Header.Clone()
 	telemetry.InjectHTTP(ctx, request.Header)
 	if in == nil {
-		out.streamOnly = true
+		out.streamOnly, out.fresh = true, r.Header.Get("Last-Event-ID") == ""
 	} else {
 		request.Body = io.NopCloser(bytes.NewReader(in.body))
 		out.noPrime, out.message = in.initialize, in

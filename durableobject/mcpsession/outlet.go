@@ -44,6 +44,8 @@ type outlet struct {
 	noPrime bool
 	// streamOnly says that a GET is answered: a stream without events is an answer then.
 	streamOnly bool
+	// fresh says that the GET comes back for nothing that was.
+	fresh bool
 	// message is the POST that is answered, where the outlet is to know it.
 	message *inspected
 	// wake has a token when something was flushed.
@@ -203,7 +205,7 @@ func (o *outlet) refused(w http.ResponseWriter, text []byte) bool {
 	}
 	e := &props.HTTPError{Status: o.status, Code: props.CodeTransport, Message: message}
 	switch {
-	case o.status == http.StatusNotFound: // a session that is closing
+	case o.status == http.StatusNotFound, o.fresh && message == "failed to replay events": // a session that is closing
 		e = props.ErrUnavailable
 	case o.status >= 500:
 		e = props.ErrInternal
