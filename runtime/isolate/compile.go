@@ -8,6 +8,8 @@ import (
 	"github.com/dop251/goja"
 	"github.com/dop251/goja/ast"
 	"github.com/dop251/goja/parser"
+
+	"github.com/tandem-do/tandem/runtime/repair"
 )
 
 // Source is a script in the shape that the package's documentation describes.
@@ -66,7 +68,7 @@ func compile(src Source) (p *goja.Program, err error) {
 	if err != nil {
 		return nil, syntaxError(err)
 	}
-	if err := repair(tree, src.Code); err != nil {
+	if err := mend(tree, src.Code); err != nil {
 		return nil, err
 	}
 	p, err = goja.CompileAST(tree, false)
@@ -76,10 +78,10 @@ func compile(src Source) (p *goja.Program, err error) {
 	return p, nil
 }
 
-// repair changes a tree where the engine would run it wrongly.
-func repair(tree *ast.Program, code string) error {
+// mend changes a tree where the engine would run it wrongly.
+func mend(tree *ast.Program, code string) error {
 	if strings.Contains(code, "arguments") && strings.Contains(code, "=>") {
-		mentionArguments(tree)
+		repair.MentionArguments(tree)
 	}
 	if strings.Contains(code, ".stack") || strings.Contains(code, ".message") {
 		wordErrors(tree)
@@ -96,7 +98,7 @@ func repair(tree *ast.Program, code string) error {
 // indirectEval makes every eval one of global code. A direct one sees the variables around it, which the engine has
 // faults with, and could only be used while the top level runs.
 func indirectEval(tree *ast.Program) {
-	walkTree(tree, func(node any) (leave func()) {
+	repair.WalkTree(tree, func(node any) (leave func()) {
 		call, ok := node.(*ast.CallExpression)
 		if !ok {
 			return nil

@@ -7,6 +7,8 @@ import (
 	"unicode"
 
 	"github.com/dop251/goja/ast"
+
+	"github.com/tandem-do/tandem/runtime/repair"
 )
 
 // expandRegExps rewrites the regular expression literals of a tree. The engine accepts \p{…} and lets it
@@ -14,7 +16,7 @@ import (
 // pattern that silently never matches is worse. Patterns built at run time are not reached.
 func expandRegExps(tree *ast.Program) error {
 	var err error
-	walkTree(tree, func(node any) (leave func()) {
+	repair.WalkTree(tree, func(node any) (leave func()) {
 		r, ok := node.(*ast.RegExpLiteral)
 		if !ok || err != nil || !strings.Contains(r.Flags, "u") {
 			return nil

@@ -9,6 +9,8 @@ import (
 	"github.com/dop251/goja/ast"
 	"github.com/dop251/goja/file"
 	"github.com/dop251/goja/parser"
+
+	"github.com/tandem-do/tandem/runtime/repair"
 )
 
 // sourceName is the name of the author's code in stack frames.
@@ -102,7 +104,7 @@ func compileBody(name, wrapped string, helpers bool) (p *goja.Program, err error
 	}
 	callLoneFunction(body)
 	if strings.Contains(wrapped, "arguments") && strings.Contains(wrapped, "=>") {
-		mentionArguments(tree)
+		repair.MentionArguments(tree)
 	}
 	if strings.Contains(wrapped, `\p{`) || strings.Contains(wrapped, `\P{`) {
 		if err := expandRegExps(tree); err != nil {

@@ -1,4 +1,4 @@
-package program
+package repair
 
 import (
 	"reflect"
@@ -6,10 +6,10 @@ import (
 	"github.com/dop251/goja/ast"
 )
 
-// mentionArguments works round a fault of the engine: an arrow function that uses the `arguments` of the
+// MentionArguments works round a fault of the engine: an arrow function that uses the `arguments` of the
 // function around it finds them only if that function mentions them itself. It puts the statement
 // `arguments;` at the head of every function that has such an arrow.
-func mentionArguments(tree *ast.Program) {
+func MentionArguments(tree *ast.Program) {
 	// function is one that has arguments of its own, with the number of arrows between it and the walk.
 	type function struct {
 		literal *ast.FunctionLiteral
@@ -17,7 +17,7 @@ func mentionArguments(tree *ast.Program) {
 		done    bool
 	}
 	inner := &function{done: true}
-	walkTree(tree, func(node any) (leave func()) {
+	WalkTree(tree, func(node any) (leave func()) {
 		switch n := node.(type) {
 		case *ast.FunctionLiteral:
 			outer := inner
@@ -40,9 +40,9 @@ func mentionArguments(tree *ast.Program) {
 	})
 }
 
-// walkTree visits every node of a tree, each before those below it. What visit returns is called after
+// WalkTree visits every node of a tree, each before those below it. What visit returns is called after
 // these; it may be nil. It works by reflection, since the engine's ast package has no walk of its own.
-func walkTree(tree *ast.Program, visit func(node any) (leave func())) {
+func WalkTree(tree *ast.Program, visit func(node any) (leave func())) {
 	w := &treeWalk{seen: map[any]bool{}, visit: visit}
 	w.walk(reflect.ValueOf(tree.Body))
 }
