@@ -20,7 +20,9 @@ const pollTimeout = 20 * time.Millisecond
 // processor time as a server's process has for a request, on cores that they share.
 type swarm struct {
 	conns []*swarmConn
-	fds   []unix.PollFd
+	// epoll tells which connections can be read. An event's Fd is the index of its connection.
+	epoll  int
+	events []unix.EpollEvent
 	// request returns the next request's method and path; check looks at a response's body.
 	request func() (method, path string)
 	check   func(body []byte) error
@@ -37,20 +39,27 @@ type swarmConn struct {
 
 // dialSwarm connects n times.
 func dialSwarm(address string, n int, request func() (method, path string), check func([]byte) error) (*swarm, error) {
-	s := &swarm{request: request, check: check}
 	to, err := net.ResolveTCPAddr("tcp4", address)
 	if err != nil {
 		return nil, err
 	}
+	epoll, err := unix.EpollCreate1(unix.EPOLL_CLOEXEC)
+	if err != nil {
+		return nil, err
+	}
+	s := &swarm{request: request, check: check, epoll: epoll, events: make([]unix.EpollEvent, n)}
 	peer := &unix.SockaddrInet4{Port: to.Port, Addr: [4]byte(to.IP.To4())}
-	for range n {
+	for i := range n {
 		fd, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM, 0)
 		if err != nil {
 			return nil, errors.Join(err, s.close())
 		}
 		s.conns = append(s.conns, &swarmConn{fd: fd, in: make([]byte, 0, 4096)})
-		s.fds = append(s.fds, unix.PollFd{Fd: int32(fd), Events: unix.POLLIN})
-		if err := connectSwarm(fd, peer); err != nil {
+		err = connectSwarm(fd, peer)
+		if err == nil {
+			err = unix.EpollCtl(epoll, unix.EPOLL_CTL_ADD, fd, &unix.EpollEvent{Events: unix.EPOLLIN, Fd: int32(i)})
+		}
+		if err != nil {
 			return nil, errors.Join(fmt.Errorf("connect to %s: %w", address, err), s.close())
 		}
 	}
@@ -68,7 +77,7 @@ func connectSwarm(fd int, peer unix.Sockaddr) error {
 }
 
 func (s *swarm) close() error {
-	var errs []error
+	errs := []error{unix.Close(s.epoll)}
 	for _, c := range s.conns {
 		errs = append(errs, unix.Close(c.fd))
 	}
@@ -86,29 +95,23 @@ func (s *swarm) run(ctx context.Context, latency *hdrhistogram.Histogram) error 
 	}
 	deadline := time.Now().Add(wireTimeout)
 	for open := len(s.conns); open > 0; {
-		n, err := unix.Poll(s.fds, int(pollTimeout.Milliseconds()))
+		n, err := unix.EpollWait(s.epoll, s.events, int(pollTimeout.Milliseconds()))
 		if err != nil && !errors.Is(err, unix.EINTR) {
 			return err
 		}
 		if n == 0 && time.Now().After(deadline) {
 			return fmt.Errorf("no response within %v", wireTimeout)
 		}
-		for i := range s.fds {
-			if n <= 0 {
-				break
-			}
-			if s.fds[i].Revents == 0 {
-				continue
-			}
-			n--
-			done, err := s.receive(s.conns[i], latency)
+		for _, e := range s.events[:max(0, n)] {
+			c := s.conns[e.Fd]
+			done, err := s.receive(c, latency)
 			switch {
 			case err != nil:
 				return err
 			case done && ctx.Err() == nil:
-				err = s.send(s.conns[i])
+				err = s.send(c)
 			case done:
-				s.fds[i].Fd = -1 // poll skips it
+				err = unix.EpollCtl(s.epoll, unix.EPOLL_CTL_DEL, c.fd, nil)
 				open--
 			}
 			if err != nil {
