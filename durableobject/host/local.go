@@ -29,6 +29,9 @@ func (l local) Call(ctx context.Context, t sidecar.Target, method string, args [
 	if err != nil {
 		return nil, err
 	}
+	if ctx, err = sidecar.Deeper(ctx); err != nil {
+		return nil, err
+	}
 	value, err := l.host.call(ctx, c, t, method, args)
 	if err != nil {
 		return nil, l.host.outward(ctx, err)
@@ -45,6 +48,9 @@ func (l local) Fetch(ctx context.Context, t sidecar.Target, r *http.Request) (*h
 	}
 	if r.URL == nil {
 		return nil, &sidecar.Error{Reason: sidecar.ReasonInvalid, Name: "TypeError", Message: "The request has no URL."}
+	}
+	if ctx, err = sidecar.Deeper(ctx); err != nil {
+		return nil, err
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	in := r.Clone(ctx)

@@ -21,6 +21,7 @@ const (
 	ReasonCanceled     = dopb.ErrorReason_ERROR_REASON_CANCELED
 	ReasonDeadline     = dopb.ErrorReason_ERROR_REASON_DEADLINE
 	ReasonStorage      = dopb.ErrorReason_ERROR_REASON_STORAGE
+	ReasonNoSuchWorker = dopb.ErrorReason_ERROR_REASON_NO_SUCH_WORKER
 )
 
 // MaxErrorPropertiesBytes bounds Error.Properties; what is larger does not cross the wire.

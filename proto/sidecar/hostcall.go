@@ -35,11 +35,13 @@ type callerConn struct {
 	entering map[targetKey]*hostCall
 }
 
-// targetKey names one object.
+// targetKey names one object or one entrypoint.
 type targetKey struct {
-	namespace string
-	id        objectid.ID
+	namespace, worker, entrypoint string
+	id                            objectid.ID
 }
+
+func keyOf(t *Target) targetKey { return targetKey{t.Namespace, t.Worker, t.Entrypoint, t.ID} }
 
 // hostCall is one call that runs at the host.
 type hostCall struct {
@@ -67,8 +69,11 @@ type callKey struct{}
 
 // Value implements context.Context.
 func (c *callContext) Value(key any) any {
-	if key == (callKey{}) {
+	switch key {
+	case callKey{}:
 		return c.call
+	case depthKey{}:
+		return c.call.call.GetDepth() + 1
 	}
 	return c.Context.Value(key)
 }
@@ -130,7 +135,7 @@ func (c *callerConn) start(id uint64, call *dopb.Call) error {
 		c.spawn(h)
 		return nil
 	}
-	key := targetKey{h.target.Namespace, h.target.ID}
+	key := keyOf(&h.target)
 	before := c.entering[key]
 	c.entering[key] = h
 	if before != nil {
@@ -170,10 +175,13 @@ func (c *callerConn) work(h *hostCall) {
 }
 
 func (c *callerConn) newCall(id uint64, call *dopb.Call) *hostCall {
-	h := &hostCall{conn: c, id: id, call: call, target: Target{
-		Namespace: call.GetNamespace(), ID: objectid.ID(call.GetObjectId()), Name: call.GetObjectName(),
-		HasName: call.ObjectName != nil, Epoch: call.GetEpoch(), Props: call.GetProps(),
-	}}
+	h := &hostCall{conn: c, id: id, call: call, target: Target{Props: call.GetProps()}}
+	if s := call.GetService(); s != nil {
+		h.target.Worker, h.target.Entrypoint = s.GetWorker(), s.GetEntrypoint()
+	} else {
+		h.target.Namespace, h.target.ID, h.target.Epoch = call.GetNamespace(), objectid.ID(call.GetObjectId()), call.GetEpoch()
+		h.target.Name, h.target.HasName = call.GetObjectName(), call.ObjectName != nil
+	}
 	var deadline time.Time
 	if d := call.GetTimeout(); d != nil {
 		deadline = time.Now().Add(d.AsDuration())
@@ -198,7 +206,7 @@ func (h *hostCall) enter() {
 		h.next = nil
 		return
 	}
-	delete(c.entering, targetKey{h.target.Namespace, h.target.ID})
+	delete(c.entering, keyOf(&h.target))
 }
 
 // run runs the handler and settles the call. The server's calls count it.

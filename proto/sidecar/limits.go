@@ -21,6 +21,9 @@ const (
 	MaxPropsBytes = 16 << 10
 	// MaxNamespaceBytes is the longest unique key.
 	MaxNamespaceBytes = 512
+	// MaxWorkerBytes is the longest name of a Worker, MaxEntrypointBytes that of an entrypoint.
+	MaxWorkerBytes     = 255
+	MaxEntrypointBytes = 1 << 10
 	// MaxCallsInFlight is how many calls of one Link may wait at a time.
 	MaxCallsInFlight = 10_000
 	// maxTokenBytes is the longest token of a body.
@@ -29,24 +32,14 @@ const (
 
 // validateCall returns an *Error of ReasonInvalid that names what is wrong with a call, or nil.
 func validateCall(c *dopb.Call) error {
-	switch {
-	case c.GetNamespace() == "":
-		return invalid("invalid call: namespace is empty")
-	case len(c.GetObjectId()) != objectid.Size:
-		return invalid(fmt.Sprintf("invalid call: object_id has %d bytes, want %d",
-			len(c.GetObjectId()), objectid.Size))
-	case c.GetEpoch() == 0:
-		return invalid("invalid call: epoch is zero")
-	case !utf8.ValidString(c.GetObjectName()):
-		return invalid("invalid call: object_name is not UTF-8")
+	if c.GetDepth() > MaxDepth {
+		return tooDeep()
 	}
-	err := firstTooLong(
-		field{"namespace", len(c.GetNamespace()), MaxNamespaceBytes},
-		field{"object_name", len(c.GetObjectName()), objectid.MaxNameBytes},
-		field{"props", len(c.GetProps()), MaxPropsBytes},
-	)
-	if err != nil {
+	if err := validateTarget(c); err != nil {
 		return err
+	}
+	if n := len(c.GetProps()); n > MaxPropsBytes {
+		return firstTooLong(field{"props", n, MaxPropsBytes})
 	}
 	if d := c.GetTimeout(); d != nil && !d.IsValid() {
 		return invalid("invalid call: timeout is out of range")
@@ -64,6 +57,37 @@ func validateCall(c *dopb.Call) error {
 		)
 	}
 	return invalid("invalid call: it has no event")
+}
+
+// validateTarget checks that a call is for one object or for one entrypoint.
+func validateTarget(c *dopb.Call) error {
+	if s := c.GetService(); s != nil {
+		switch {
+		case s.GetWorker() == "":
+			return invalid("invalid call: service.worker is empty")
+		case c.GetNamespace() != "" || len(c.GetObjectId()) > 0 || c.GetEpoch() != 0:
+			return invalid("invalid call: it is for a service and for an object")
+		}
+		return firstTooLong(
+			field{"service.worker", len(s.GetWorker()), MaxWorkerBytes},
+			field{"service.entrypoint", len(s.GetEntrypoint()), MaxEntrypointBytes},
+		)
+	}
+	switch {
+	case c.GetNamespace() == "":
+		return invalid("invalid call: namespace is empty")
+	case len(c.GetObjectId()) != objectid.Size:
+		return invalid(fmt.Sprintf("invalid call: object_id has %d bytes, want %d",
+			len(c.GetObjectId()), objectid.Size))
+	case c.GetEpoch() == 0:
+		return invalid("invalid call: epoch is zero")
+	case !utf8.ValidString(c.GetObjectName()):
+		return invalid("invalid call: object_name is not UTF-8")
+	}
+	return firstTooLong(
+		field{"namespace", len(c.GetNamespace()), MaxNamespaceBytes},
+		field{"object_name", len(c.GetObjectName()), objectid.MaxNameBytes},
+	)
 }
 
 func validateFetch(r *dopb.HttpRequest) error {

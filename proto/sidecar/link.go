@@ -111,11 +111,15 @@ func (l *Link) Fetch(ctx context.Context, t Target, r *http.Request) (*http.Resp
 func newCall(ctx context.Context, t Target) *dopb.Call {
 	trace := traceOf(ctx)
 	c := &dopb.Call{
-		Namespace: t.Namespace, ObjectId: t.ID[:], Epoch: t.Epoch, Props: t.Props,
-		Traceparent: trace.parent, Tracestate: trace.state,
+		Props: t.Props, Traceparent: trace.parent, Tracestate: trace.state, Depth: depthOf(ctx),
 	}
-	if t.HasName {
-		c.ObjectName = &t.Name
+	if t.Worker != "" {
+		c.Service = &dopb.ServiceTarget{Worker: t.Worker, Entrypoint: t.Entrypoint}
+	} else {
+		c.Namespace, c.ObjectId, c.Epoch = t.Namespace, t.ID[:], t.Epoch
+		if t.HasName {
+			c.ObjectName = &t.Name
+		}
 	}
 	if deadline, ok := ctx.Deadline(); ok {
 		c.Timeout = durationpb.New(time.Until(deadline))

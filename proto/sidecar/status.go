@@ -45,7 +45,7 @@ func (e *Error) code() codes.Code {
 		return codes.ResourceExhausted
 	case ReasonBroken, ReasonStorage:
 		return codes.Aborted
-	case ReasonNoSuchClass:
+	case ReasonNoSuchClass, ReasonNoSuchWorker:
 		return codes.NotFound
 	case ReasonNoSuchMethod:
 		return codes.Unimplemented
