@@ -1,4 +1,5 @@
-// Package router is the router process: it wires lease, membership and placement to the RPCs of router/v1.
+// Package router is the router process: it wires lease, membership, placement and the registry of Workers to the RPCs of
+// router/v1.
 //
 // All state belongs to one goroutine, the ledger's. RPCs hand it operations; it runs what is waiting, puts all
 // of it on disk with one commit, and only then answers. So an epoch or a placement that anybody has seen

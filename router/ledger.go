@@ -11,6 +11,7 @@ import (
 	"github.com/tandem-do/tandem/router/lease"
 	"github.com/tandem-do/tandem/router/membership"
 	"github.com/tandem-do/tandem/router/placement"
+	"github.com/tandem-do/tandem/router/registry"
 )
 
 const (
@@ -30,6 +31,11 @@ type ledger struct {
 	members *membership.Table
 	// serves are the namespaces of each host.
 	serves map[string]map[string]struct{}
+	// workers are the Workers' processes. They are known since after the ledger was made, at started.
+	workers *registry.Table
+	started time.Time
+	// follow is Options.FollowHosts.
+	follow bool
 }
 
 // operation is one RPC's part in the ledger.
@@ -46,8 +52,9 @@ func newLedger(store *lease.Store, log *slog.Logger) *ledger {
 	l := &ledger{
 		ops: make(chan operation, maxWaiting), stopped: make(chan struct{}), log: log,
 		store: store, members: membership.New(), serves: map[string]map[string]struct{}{},
+		workers: registry.New(), started: time.Now(),
 	}
-	now := time.Now()
+	now := l.started
 	for rec := range store.Leases {
 		l.setNamespaces(rec)
 		if rec.Ended {
@@ -130,6 +137,9 @@ func (l *ledger) expire(now time.Time) {
 	for _, id := range l.members.Expire(now) {
 		l.log.Warn("lease ended", "host", id)
 	}
+	for _, p := range l.workers.Expire(now) {
+		l.log.Warn("worker's registration ended", "worker", p.Worker, "address", p.Address)
+	}
 }
 
 // join grants a lease.
@@ -167,16 +177,21 @@ func (l *ledger) leave(hostID string, epoch uint64) {
 // locate returns the lease of the slot's host, having placed the slot if it was not.
 func (l *ledger) locate(slot placement.Slot) (lease.Record, error) {
 	hostID, placed := l.store.Placement(slot)
+	var err error
 	if placed {
-		if err := placement.Current(slot, placement.Host{ID: hostID, State: l.members.State(hostID)}); err != nil {
-			return lease.Record{}, err
+		host := l.host(hostID, slot.Namespace)
+		err = placement.Current(slot, host)
+		if l.follow && (err != nil || !host.Serves) {
+			if other, e := placement.First(slot, l.candidates(slot.Namespace)); e == nil {
+				l.store.Move(slot, other)
+				hostID, err = other, nil
+			}
 		}
-	} else {
-		var err error
-		if hostID, err = placement.First(slot, l.candidates(slot.Namespace)); err != nil {
-			return lease.Record{}, err
-		}
+	} else if hostID, err = placement.First(slot, l.candidates(slot.Namespace)); err == nil {
 		l.store.Place(slot, hostID)
+	}
+	if err != nil {
+		return lease.Record{}, err
 	}
 	rec, ok := l.store.Lease(hostID)
 	if !ok {
@@ -186,11 +201,16 @@ func (l *ledger) locate(slot placement.Slot) (lease.Record, error) {
 	return rec, nil
 }
 
+// host is a host as placement sees it.
+func (l *ledger) host(id, namespace string) placement.Host {
+	_, serves := l.serves[id][namespace]
+	return placement.Host{ID: id, State: l.members.State(id), Serves: serves}
+}
+
 func (l *ledger) candidates(namespace string) []placement.Host {
 	hosts := make([]placement.Host, 0, len(l.serves))
-	for id, namespaces := range l.serves {
-		_, serves := namespaces[namespace]
-		hosts = append(hosts, placement.Host{ID: id, State: l.members.State(id), Serves: serves})
+	for id := range l.serves {
+		hosts = append(hosts, l.host(id, namespace))
 	}
 	return hosts
 }

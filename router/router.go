@@ -20,6 +20,9 @@ type Options struct {
 	Listener net.Listener
 	// Dir holds the router's store: leases, epochs and placements. It is created, and locked while it runs.
 	Dir string
+	// FollowHosts moves a slot whose host is away, or serves its namespace no more, to another that serves it: for
+	// development, where each namespace is one host's at a time. That host's objects count, whatever the first one has.
+	FollowHosts bool
 	// Reflection serves gRPC reflection, for development.
 	Reflection bool
 	// Log takes the router's log; nil discards it.
@@ -42,6 +45,7 @@ func Serve(ctx context.Context, o Options) (err error) {
 		}
 	}()
 	l := newLedger(store, o.Log)
+	l.follow = o.FollowHosts
 	server := sidecar.NewServer(sidecar.ServerOptions{Reflection: o.Reflection, Log: o.Log})
 	routerpb.RegisterRouterServiceServer(server, &service{ledger: l})
 	return serve(ctx, o.Listener, server, l)

@@ -42,6 +42,8 @@ type process struct {
 	t    *testing.T
 	dir  string
 	stop func()
+	// follow is Options.FollowHosts of the next start.
+	follow bool
 }
 
 func start(t *testing.T, dir string) *process {
@@ -54,7 +56,8 @@ func (p *process) start() {
 	l := bufconn.Listen(64 << 10)
 	ctx, cancel := context.WithCancel(context.Background())
 	served := make(chan error, 1)
-	go func() { served <- router.Serve(ctx, router.Options{Listener: l, Dir: p.dir}) }()
+	o := router.Options{Listener: l, Dir: p.dir, FollowHosts: p.follow}
+	go func() { served <- router.Serve(ctx, o) }()
 	conn, err := sidecar.Dial("passthrough:///router", grpc.WithContextDialer(
 		func(ctx context.Context, _ string) (net.Conn, error) { return l.DialContext(ctx) }))
 	if err != nil {
@@ -199,6 +202,7 @@ func TestDrainAndLeave(t *testing.T) {
 		}
 		want := []*routerpb.Member{{
 			HostId: hostA, Address: "unix:/a", Epoch: 1, State: routerpb.MemberState_MEMBER_STATE_GONE,
+			Namespaces: []string{"x-A"},
 		}}
 		if diff := cmp.Diff(want, r.GetMembers(), protocmp.Transform()); diff != "" {
 			t.Errorf("members (-want +got):\n%s", diff)

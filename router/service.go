@@ -110,7 +110,7 @@ func (s *service) ListMembers(ctx context.Context, _ *routerpb.ListMembersReques
 		for _, rec := range s.ledger.list() {
 			members = append(members, &routerpb.Member{
 				HostId: rec.HostID, Address: rec.Address, Epoch: rec.Epoch,
-				State: toState(s.ledger.members.State(rec.HostID)),
+				State: toState(s.ledger.members.State(rec.HostID)), Namespaces: rec.Namespaces,
 			})
 		}
 	})

@@ -32,11 +32,8 @@ func validateJoin(r *routerpb.JoinRequest) error {
 	if err := validateID("incarnation", r.GetIncarnation()); err != nil {
 		return err
 	}
-	switch n := len(r.GetAddress()); {
-	case n == 0:
-		return invalid("address is empty")
-	case n > maxAddressBytes:
-		return invalid("address has %d bytes, at most %d are allowed", n, maxAddressBytes)
+	if err := validateAddress(r.GetAddress()); err != nil {
+		return err
 	}
 	if n := len(r.GetNamespaces()); n > maxNamespaces {
 		return invalid("namespaces has %d entries, at most %d are allowed", n, maxNamespaces)
@@ -45,6 +42,16 @@ func validateJoin(r *routerpb.JoinRequest) error {
 		if err := validateNamespace(fmt.Sprintf("namespaces[%d]", i), ns); err != nil {
 			return err
 		}
+	}
+	return nil
+}
+
+func validateAddress(address string) error {
+	switch n := len(address); {
+	case n == 0:
+		return invalid("address is empty")
+	case n > maxAddressBytes:
+		return invalid("address has %d bytes, at most %d are allowed", n, maxAddressBytes)
 	}
 	return nil
 }

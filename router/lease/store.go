@@ -110,6 +110,11 @@ func (s *Store) Place(slot placement.Slot, hostID string) {
 	if have, ok := s.placements[slot]; ok {
 		panic(fmt.Sprintf("lease: slot %d of %q is placed on host %s already", slot.Number, slot.Namespace, have))
 	}
+	s.Move(slot, hostID)
+}
+
+// Move binds a slot to another host than before, whose store has its objects from now on.
+func (s *Store) Move(slot placement.Slot, hostID string) {
 	s.placements[slot] = hostID
 	s.stage(placementKey(slot), []byte(hostID))
 }
