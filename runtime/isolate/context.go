@@ -3,12 +3,15 @@ package isolate
 import (
 	"context"
 	"errors"
+	"sync"
 
 	"github.com/dop251/goja"
 )
 
 // ContextOptions configure a context.
 type ContextOptions struct {
+	// Owner is whose context it is, for packages that deliver events into it otherwise than by Run.
+	Owner any
 	// Object makes the context that of a live object: it lasts until Close, and an event in it is never said to hang,
 	// since another may yet help it.
 	Object bool
@@ -36,18 +39,24 @@ type Context struct {
 	// timers counts those that are set.
 	timers int
 	ended  bool
+	// attached is what other packages keep with the context.
+	attached attachments
 	// stopLinger stops the clock of Limits.WaitUntil; nil while it does not run.
 	stopLinger func() bool
 
 	// lifetime ends with the context. It is made at first need.
 	lifetime context.Context
 	cancel   context.CancelFunc
-	done     chan struct{}
+
+	// mu guards done, which is made at first need, and over, which says that the context has ended.
+	mu   sync.Mutex
+	done chan struct{}
+	over bool
 }
 
 // NewContext returns a context for events. It may be called from any goroutine.
 func (i *Isolate) NewContext(o ContextOptions) *Context {
-	return &Context{isolate: i, options: o, done: make(chan struct{})}
+	return &Context{isolate: i, options: o}
 }
 
 // Isolate returns the isolate. It may be called from any goroutine.
@@ -55,7 +64,24 @@ func (c *Context) Isolate() *Isolate { return c.isolate }
 
 // Done is closed when the context has ended: its events, response bodies and tasks of waitUntil are over. It may be
 // called from any goroutine. When the isolate closes first, Done is never closed; see Isolate.Condemned.
-func (c *Context) Done() <-chan struct{} { return c.done }
+func (c *Context) Done() <-chan struct{} {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.done == nil {
+		if c.over {
+			return closedChan
+		}
+		c.done = make(chan struct{})
+	}
+	return c.done
+}
+
+// closedChan is closed.
+var closedChan = func() chan struct{} {
+	c := make(chan struct{})
+	close(c)
+	return c
+}()
 
 // Close ends the context: its timers never fire, its input and output is canceled, and events in it that have not
 // answered fail with OutcomeCanceled. It may be called from any goroutine, and does not wait.
@@ -89,7 +115,13 @@ func (c *Context) end(cause error) {
 	if c.stopLinger != nil {
 		c.stopLinger()
 	}
-	close(c.done)
+	c.runAtEnd()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.over = true
+	if c.done != nil {
+		close(c.done)
+	}
 }
 
 // settle looks after a turn whether the context is over, or can never go on.
@@ -135,7 +167,9 @@ func (c *Context) Pend(n int) { c.pending += n }
 
 // Waiter is someone who waits for what a context's events do: a handler's caller, or the reader of a response body.
 type Waiter struct {
-	context    *Context
+	context *Context
+	// event is told that the wait fails, or onFail.
+	event      *Event
 	onFail     func(error)
 	prev, next *Waiter
 }
@@ -183,6 +217,10 @@ func (l *waiterList) fail(err error) {
 	for l.first != nil {
 		w := l.first
 		l.remove(w)
-		w.onFail(err)
+		if w.event != nil {
+			w.event.done(err)
+		} else {
+			w.onFail(err)
+		}
 	}
 }

@@ -1,7 +1,9 @@
 // Package isolate holds one JavaScript heap and its event loop.
 //
-// A Program is compiled once and shared. An Isolate runs it on a goroutine of its own, which alone touches the engine:
+// A Program is compiled once and shared. An Isolate runs it on one goroutine at a time, which alone touches the engine:
 // everything else reaches it through Context.Run and through a Deferred, both of which may be used from any goroutine.
+// That is a goroutine of its own, or that of a caller of Run who finds the isolate idle; both are "the isolate's
+// goroutine" below.
 //
 //	Program ──New──► Isolate ──NewContext──► Context ──Run──► Event
 //

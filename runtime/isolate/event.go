@@ -15,12 +15,14 @@ type Event struct {
 	// used is the computing time so far.
 	used   time.Duration
 	waiter Waiter
-	// begun is closed when the first turn is over.
+	start  func(*Event) (goja.Value, error)
+	finish func(*Event, goja.Value) error
+	// begun is closed when the first turn is over; nil when it was over before Start returned.
 	begun chan struct{}
-	// result takes the error of Run, once.
+	// result takes the error of Run, once; nil when Run had ended before Start returned, and err then is that error.
 	result   chan error
+	err      error
 	finished bool
-	finish   func(*Event, goja.Value) error
 }
 
 // frame is what a promise's continuation is run with.
@@ -35,46 +37,66 @@ type frame struct {
 // has returned, with its error; what else the event left to do goes on until the context ends.
 //
 // Errors: *Exception when the script threw or hung, was interrupted or canceled; ErrClosed, ErrCondemned; the cause of
-// ctx, which cancels the event. Of ctx, the event keeps the values. Run may be called from any goroutine but the
-// isolate's.
+// ctx, which cancels the event; its first turn is over before. Of ctx, the event keeps the values. Run may be called from
+// any goroutine but the isolate's.
 func (c *Context) Run(
 	ctx context.Context, start func(*Event) (goja.Value, error), finish func(*Event, goja.Value) error,
 ) error {
 	return c.Start(ctx, start, finish).Wait(ctx)
 }
 
-// Start is the first half of Run: it hands the event over and does not wait. Wait is the second; it has to be called.
+// Start is the first half of Run: it hands the event over and does not wait for its end. Where the isolate has nothing
+// else to do, the first turn runs on the caller's goroutine and is over when Start returns. Wait is the second half; it has
+// to be called.
 func (c *Context) Start(
 	ctx context.Context, start func(*Event) (goja.Value, error), finish func(*Event, goja.Value) error,
 ) *Event {
-	e := &Event{context: c, values: ctx, begun: make(chan struct{}), result: make(chan error, 1), finish: finish}
+	e := &Event{context: c, values: ctx, start: start, finish: finish}
 	e.frame.event = e
-	if !c.isolate.loop.post(func() { e.begin(start) }) {
+	l := &c.isolate.loop
+	if l.try() {
+		e.beginHere()
+		return e
+	}
+	e.begun, e.result = make(chan struct{}), make(chan error, 1)
+	if !l.post(e.begin) {
 		close(e.begun)
 	}
 	return e
 }
 
+// beginHere runs the first turn within a task of the loop that the caller has begun.
+func (e *Event) beginHere() {
+	defer e.context.isolate.loop.end()
+	e.begin()
+	if !e.finished {
+		e.result = make(chan error, 1)
+	}
+}
+
 // Begun is closed when the event's first turn is over. When the isolate closes first, it may never be; see
 // Isolate.Condemned. It may be called from any goroutine.
-func (e *Event) Begun() <-chan struct{} { return e.begun }
+func (e *Event) Begun() <-chan struct{} {
+	if e.begun == nil {
+		return closedChan
+	}
+	return e.begun
+}
 
 // Values returns the context that Start was given. It may be called from any goroutine.
 func (e *Event) Values() context.Context { return e.values }
 
 // Wait returns when the event's finish has returned, with its error, as Run does. The end of ctx cancels the event.
 func (e *Event) Wait(ctx context.Context) error {
+	if err, done := e.Poll(); done {
+		return err
+	}
 	i := e.context.isolate
 	select {
 	case err := <-e.result:
 		return err
-	default:
-	}
-	select {
-	case err := <-e.result:
-		return err
 	case <-ctx.Done():
-		i.loop.post(func() { e.cancel() })
+		i.loop.post(e.cancel)
 		return context.Cause(ctx)
 	case <-i.ctx.Done():
 		select {
@@ -88,6 +110,9 @@ func (e *Event) Wait(ctx context.Context) error {
 
 // Poll returns what Wait would, if it would not wait.
 func (e *Event) Poll() (err error, done bool) { //nolint:revive // the error is the value here
+	if e.result == nil {
+		return e.err, true
+	}
 	select {
 	case err := <-e.result:
 		return err, true
@@ -116,23 +141,40 @@ func (c *eventContext) Value(key any) any {
 	return c.Context.Value(key)
 }
 
-func (e *Event) begin(start func(*Event) (goja.Value, error)) {
-	defer close(e.begun)
+// begin runs the first turn.
+func (e *Event) begin() {
+	if e.begun != nil {
+		defer close(e.begun)
+	}
 	c := e.context
 	if c.ended || e.values.Err() != nil {
+		if e.values.Err() != nil {
+			e.done(context.Cause(e.values))
+		}
 		e.cancel()
 		return
 	}
-	e.waiter.onFail = e.done
+	e.waiter.event = e
 	c.waiters.add(c, &e.waiter)
-	c.isolate.turn(&e.frame, func() error {
-		v, err := start(e)
-		if err != nil {
-			return err
-		}
-		c.isolate.Await(v, e.fulfilled, e.rejected)
-		return nil
-	})
+	c.isolate.turn(&e.frame, e.run)
+}
+
+// run is what the script does in the first turn.
+func (e *Event) run() error {
+	v, err := e.start(e)
+	if err != nil {
+		return err
+	}
+	i := e.context.isolate
+	switch v, state, then := i.outcome(v); state {
+	case goja.PromiseStateFulfilled:
+		e.fulfilled(v)
+	case goja.PromiseStateRejected:
+		e.rejected(v)
+	default:
+		i.subscribe(then, v, e.fulfilled, e.rejected)
+	}
+	return nil
 }
 
 func (e *Event) fulfilled(v goja.Value) {
@@ -161,6 +203,10 @@ func (e *Event) done(err error) {
 	e.context.waiters.remove(&e.waiter)
 	if err == errCanceled { //nolint:errorlint // it is this package's own and not wrapped
 		err = newCanceledError()
+	}
+	if e.result == nil {
+		e.err = err // Start has not returned yet
+		return
 	}
 	e.result <- err
 }

@@ -4,11 +4,15 @@ import (
 	"sync"
 )
 
-// loop runs tasks one after another on one goroutine.
+// loop runs tasks one after another: those that are queued on a goroutine of its own, and one that finds nothing to wait
+// for on its caller's, which saves two switches between goroutines.
 type loop struct {
+	// mu guards queue, closed and busy.
 	mu     sync.Mutex
 	queue  []func()
 	closed bool
+	// busy is true while a task runs.
+	busy bool
 
 	wake chan struct{}
 	done chan struct{}
@@ -31,12 +35,48 @@ func (l *loop) post(f func()) bool {
 		return false
 	}
 	l.queue = append(l.queue, f)
+	busy := l.busy
 	l.mu.Unlock()
+	if !busy {
+		l.signal()
+	}
+	return true
+}
+
+// try begins a task on the caller's goroutine, if none runs or waits: the caller then has to call end after it.
+func (l *loop) try() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.busy || l.closed || len(l.queue) > 0 {
+		return false
+	}
+	l.busy = true
+	return true
+}
+
+// end ends a task that try has begun.
+func (l *loop) end() {
+	l.mu.Lock()
+	l.busy = false
+	more := l.closed || len(l.queue) > 0
+	l.mu.Unlock()
+	if more {
+		l.signal()
+	}
+}
+
+// idle reports whether try would begin a task now.
+func (l *loop) idle() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return !l.busy && !l.closed && len(l.queue) == 0
+}
+
+func (l *loop) signal() {
 	select {
 	case l.wake <- struct{}{}:
 	default:
 	}
-	return true
 }
 
 func (l *loop) close() {
@@ -44,12 +84,10 @@ func (l *loop) close() {
 	l.closed = true
 	l.queue = nil
 	l.mu.Unlock()
-	select {
-	case l.wake <- struct{}{}:
-	default:
-	}
+	l.signal()
 }
 
+// wait returns when the loop is closed and no task runs any more.
 func (l *loop) wait() { <-l.done }
 
 func (l *loop) run(i *Isolate) {
@@ -57,13 +95,19 @@ func (l *loop) run(i *Isolate) {
 	var batch []func()
 	for {
 		l.mu.Lock()
-		closed := l.closed
-		batch, l.queue = l.queue, batch[:0]
-		l.mu.Unlock()
-		if closed {
-			return
+		busy, closed := l.busy, l.closed
+		if !busy && !closed {
+			batch, l.queue = l.queue, batch[:0]
+			l.busy = len(batch) > 0
 		}
-		if len(batch) == 0 {
+		l.mu.Unlock()
+		switch {
+		case busy:
+			<-l.wake // whose task runs sends it
+			continue
+		case closed:
+			return
+		case len(batch) == 0:
 			<-l.wake
 			continue
 		}
@@ -74,5 +118,8 @@ func (l *loop) run(i *Isolate) {
 				return
 			}
 		}
+		l.mu.Lock()
+		l.busy = false
+		l.mu.Unlock()
 	}
 }

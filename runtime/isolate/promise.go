@@ -75,8 +75,13 @@ func (c *Context) enterNow(e *Event, f func() error) {
 	c.isolate.now(func() { c.runTurn(e, f) })
 }
 
-// now runs a task on the isolate's goroutine and returns when it has run, or the isolate has closed.
+// now runs a task and returns when it has run, or the isolate has closed.
 func (i *Isolate) now(f func()) {
+	if i.loop.try() {
+		defer i.loop.end()
+		f()
+		return
+	}
 	done := make(chan struct{})
 	posted := i.loop.post(func() {
 		defer close(done)
@@ -112,30 +117,36 @@ func (i *Isolate) Background(f func()) { i.background.Go(f) }
 // Await calls one of two functions, in a turn of the event that runs now, when v has settled: at once when v is no
 // promise or has settled already. At global scope it is the turn of whatever settles v.
 func (i *Isolate) Await(v goja.Value, fulfilled, rejected func(goja.Value)) {
+	switch v, state, then := i.outcome(v); state {
+	case goja.PromiseStateFulfilled:
+		fulfilled(v)
+	case goja.PromiseStateRejected:
+		rejected(v)
+	default:
+		i.subscribe(then, v, fulfilled, rejected)
+	}
+}
+
+// outcome returns what v has come to: itself when it is no promise, and when it is pending, with its method then.
+func (i *Isolate) outcome(v goja.Value) (goja.Value, goja.PromiseState, goja.Callable) {
 	o, ok := v.(*goja.Object)
 	if !ok {
-		fulfilled(v)
-		return
+		return v, goja.PromiseStateFulfilled, nil
 	}
 	p, ok := promiseOf(o)
 	if !ok {
-		then, callable := goja.AssertFunction(o.Get("then"))
-		if !callable {
-			fulfilled(v)
-			return
+		if then, callable := goja.AssertFunction(o.Get("then")); callable {
+			return v, goja.PromiseStatePending, then
 		}
-		i.subscribe(then, o, fulfilled, rejected)
-		return
+		return v, goja.PromiseStateFulfilled, nil
 	}
 	switch p.State() {
-	case goja.PromiseStateFulfilled:
-		fulfilled(p.Result())
+	case goja.PromiseStatePending:
+		return v, goja.PromiseStatePending, i.functions.then
 	case goja.PromiseStateRejected:
 		i.handled(p)
-		rejected(p.Result())
-	default:
-		i.subscribe(i.functions.then, o, fulfilled, rejected)
 	}
+	return p.Result(), p.State(), nil
 }
 
 func (i *Isolate) subscribe(then goja.Callable, o goja.Value, fulfilled, rejected func(goja.Value)) {

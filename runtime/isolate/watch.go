@@ -14,25 +14,30 @@ const watchTick = 20 * time.Millisecond
 type watch struct {
 	isolate *Isolate
 
+	// base is when the isolate was made: the time since then is read faster than that of day.
+	base time.Time
+
+	// mu guards what follows.
 	mu      sync.Mutex
 	timer   *time.Timer
 	armed   bool
 	running bool
-	start   time.Time
+	start   time.Duration // since base
 	budget  time.Duration
 	fired   *interruption
 }
 
 func (w *watch) init(i *Isolate) {
-	w.isolate = i
+	w.isolate, w.base = i, time.Now()
 	w.timer = time.AfterFunc(time.Hour, w.look)
 	w.timer.Stop()
 }
 
 func (w *watch) begin(budget time.Duration) {
+	start := time.Since(w.base)
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.running, w.start, w.budget = true, time.Now(), budget
+	w.running, w.start, w.budget = true, start, budget
 	if !w.armed {
 		w.armed = true
 		w.timer.Reset(watchTick)
@@ -47,7 +52,7 @@ func (w *watch) end() (used time.Duration, fired *interruption) {
 	if fired != nil {
 		w.isolate.rt.ClearInterrupt()
 	}
-	return time.Since(w.start), fired
+	return time.Since(w.base) - w.start, fired
 }
 
 // cpuText is what a caller sees of workerd's outcome exceededCpu.
@@ -62,7 +67,7 @@ func (w *watch) look() {
 		w.armed = false
 		return
 	}
-	left := w.budget - time.Since(w.start)
+	left := w.budget - (time.Since(w.base) - w.start)
 	switch limit := w.isolate.options.Limits.HeapBytes; {
 	case left <= 0:
 		w.fire(&interruption{outcome: OutcomeExceededCPU, message: cpuText})
