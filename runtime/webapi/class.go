@@ -6,17 +6,30 @@ import (
 	"github.com/dop251/goja"
 )
 
-// native is the Go value behind an object of a class.
-type native interface{ goja.DynamicObject }
+// native is the Go value behind an object of a class: the engine takes it for a value of the language, in a property that
+// scripts do not get to see.
+type native interface {
+	goja.Value
+	slot() *internal
+}
 
-// internal makes its embedder a native: the engine can carry it, and no script can look into it.
-type internal struct{}
+// internal makes its embedder a native.
+type internal struct {
+	goja.Value
+	// object is the one that the value is behind.
+	object *goja.Object
+}
 
-func (internal) Get(string) goja.Value       { return nil }
-func (internal) Set(string, goja.Value) bool { return false }
-func (internal) Has(string) bool             { return false }
-func (internal) Delete(string) bool          { return false }
-func (internal) Keys() []string              { return nil }
+func (in *internal) slot() *internal { return in }
+
+// opaque makes its embedder something that the engine can carry and no script can look into: see DynamicObject.
+type opaque struct{}
+
+func (opaque) Get(string) goja.Value       { return nil }
+func (opaque) Set(string, goja.Value) bool { return false }
+func (opaque) Has(string) bool             { return false }
+func (opaque) Delete(string) bool          { return false }
+func (opaque) Keys() []string              { return nil }
 
 // class is a class of the web platform whose objects have a Go value of type T behind them. The objects are ordinary
 // ones: scripts may extend the class and add properties.
@@ -49,9 +62,11 @@ func newClass[T native](r *Realm, name string, construct func(goja.ConstructorCa
 	return c
 }
 
+// attach puts a value behind an object. The property is one like others, since those that are not enumerable cost more:
+// a copy of it, such as that of Object.assign, leads to nothing.
 func (c *class[T]) attach(o *goja.Object, value T) {
-	_ = o.DefineDataPropertySymbol(c.realm.brand, c.realm.rt.NewDynamicObject(value),
-		goja.FLAG_FALSE, goja.FLAG_FALSE, goja.FLAG_FALSE)
+	*value.slot() = internal{Value: goja.Undefined(), object: o}
+	_ = o.SetSymbol(c.realm.brand, value)
 }
 
 // wrap returns a new object with a value behind it.
@@ -68,12 +83,11 @@ func (c *class[T]) of(v goja.Value) (T, bool) {
 	if !ok || o.ExportType() == reflect.TypeFor[goja.Proxy]() {
 		return none, false
 	}
-	holder, ok := o.GetSymbol(c.realm.brand).(*goja.Object)
-	if !ok {
+	value, ok := o.GetSymbol(c.realm.brand).(T)
+	if !ok || value.slot().object != o {
 		return none, false
 	}
-	value, ok := holder.Export().(T)
-	return value, ok
+	return value, true
 }
 
 func (c *class[T]) self(v goja.Value) T {

@@ -16,7 +16,7 @@ import (
 
 // compressor is what is behind a CompressionStream.
 type compressor struct {
-	internal
+	opaque
 	out    bytes.Buffer
 	writer io.WriteCloser
 }
@@ -38,7 +38,7 @@ func newCompressor(format string) (*compressor, bool) {
 
 // decompressor is what is behind a DecompressionStream: a reader that runs only while it has input.
 type decompressor struct {
-	internal
+	opaque
 	feed *feeder
 	// mu guards next and stop, which run one at a time; the end of the event's context stops too.
 	mu   sync.Mutex

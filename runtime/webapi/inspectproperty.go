@@ -43,6 +43,9 @@ func (in *inspector) keys(o *goja.Object, indexed bool) []property {
 		}
 	}
 	for _, s := range o.Symbols() {
+		if s == in.realm.brand {
+			continue
+		}
 		if d := in.realm.describe(o, s); d != nil && d.Get("enumerable").ToBoolean() {
 			out = append(out, property{symbol: s})
 		}

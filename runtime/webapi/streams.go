@@ -10,7 +10,7 @@ import (
 
 // sourceHolder is what leads from a ReadableStream to a body of the host's.
 type sourceHolder struct {
-	internal
+	opaque
 	content body
 	done    bool
 }

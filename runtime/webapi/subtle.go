@@ -89,7 +89,7 @@ func (r *Realm) installSubtle() error {
 
 // runningDigest is the digest of a DigestStream.
 type runningDigest struct {
-	internal
+	opaque
 	hash.Hash
 }
 
