@@ -21,7 +21,7 @@ const scriptConfig = `{
 // benchScripts alternates rounds of one JavaScript Worker with its Durable Object class on tandem and on workerd.
 func benchScripts(ctx context.Context, s settings) error {
 	return attempt(ctx, func(t *steps) error {
-		address, processes, err := startScript(t)
+		address, processes, err := startScript(t, s.profiles)
 		if err != nil {
 			return err
 		}
@@ -45,7 +45,8 @@ func scriptWorkloads() []objectWorkload {
 }
 
 // startScript builds the Worker into a bundle and runs that as a router, a host and a worker, as in production.
-func startScript(t *steps) (address string, pids []int, err error) {
+// profiles is as in settings.
+func startScript(t *steps, profiles string) (address string, pids []int, err error) {
 	binary, err := harness.Build(t.ctx, t.TempDir())
 	if err != nil {
 		return "", nil, err
@@ -72,7 +73,9 @@ func startScript(t *steps) (address string, pids []int, err error) {
 		},
 		{"worker", "--listen", address, "--router", socket("router"), "--bundle", bundle},
 	} {
-		p, err := startProcess(t, exec.Command(binary, args...), filepath.Join(dir, args[0]+".log"))
+		cmd := exec.Command(binary, args...)
+		cmd.Env = append(os.Environ(), "TANDEM_PROFILE_DIR="+profiles)
+		p, err := startProcess(t, cmd, filepath.Join(dir, args[0]+".log"))
 		if err != nil {
 			return "", nil, err
 		}
