@@ -12,6 +12,9 @@ const (
 
 // batcher sends frames in batches. It belongs to one writer goroutine, whose queue it gives an empty slice
 // for each full one, so that two slices take turns.
+//
+// A writer that was woken yields once before it takes the queue: goroutines that are ready to run add their frames to the
+// batch, and gRPC's cost is one of messages, not of frames. It is worth a tenth of a short call's time.
 type batcher[F any] struct {
 	// weigh returns about how many bytes a frame has.
 	weigh func(F) int

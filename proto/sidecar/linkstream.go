@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"runtime"
 	"time"
 
 	"google.golang.org/grpc"
@@ -83,6 +84,7 @@ func (s *linkStream) run() {
 	for {
 		select {
 		case <-s.wake:
+			runtime.Gosched() // see batcher
 		case <-ctx.Done():
 			return
 		}

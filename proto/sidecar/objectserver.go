@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"runtime"
 	"sync"
 
 	"google.golang.org/grpc"
@@ -116,6 +117,7 @@ func (c *callerConn) serve(stream grpc.ServerStreamingServer[dopb.ConnectRespons
 	for {
 		select {
 		case <-c.wake:
+			runtime.Gosched() // see batcher
 		case <-draining:
 			draining = nil
 			c.drain()
