@@ -1,5 +1,5 @@
-// Package binding holds the capabilities that configuration gives to a script or a Go class: namespace
-// bindings and their stubs, and the Router that takes a stub's calls to wherever the object runs.
+// Package binding holds the capabilities that configuration gives to a script or a Go class: namespace bindings and
+// their stubs, service bindings, and the Router that takes their calls to wherever the object or the Worker runs.
 //
 // A stub is a name, not a connection: it costs nothing and never goes stale. The Router remembers which
 // host runs a slot and under which epoch, and every call carries that epoch, so that a host which has lost

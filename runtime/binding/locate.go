@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	"google.golang.org/grpc"
@@ -21,11 +22,21 @@ const (
 	locateTimeout = 2 * time.Second
 )
 
-// location is where the objects of a slot run.
+// location is where the objects of a slot run, or a Worker.
 type location struct {
-	hostID string
-	epoch  uint64
-	caller sidecar.Caller
+	// epoch is that of the slot's host; zero for a Worker.
+	epoch uint64
+	// callers reach the slot's host, or each of the Worker's processes.
+	callers []sidecar.Caller
+	turn    atomic.Uint32
+}
+
+// next returns who takes the next call.
+func (l *location) next() sidecar.Caller {
+	if len(l.callers) == 1 {
+		return l.callers[0]
+	}
+	return l.callers[int(l.turn.Add(1)-1)%len(l.callers)]
 }
 
 // lookup is a question to the router for which any number of calls wait.
@@ -89,6 +100,9 @@ func (r *Router) ask(ctx context.Context, key slotKey, id objectid.ID) *lookup {
 
 // lookUp asks the router.
 func (r *Router) lookUp(ctx context.Context, key slotKey, id objectid.ID) (at *location, err error) {
+	if key.worker != "" {
+		return r.findWorker(ctx, key.worker)
+	}
 	ctx, span := telemetry.Start(ctx, telemetry.SpanPlacementLocate)
 	span.SetString(telemetry.AttrNamespace, key.namespace)
 	defer func() { span.End(err) }()
@@ -100,7 +114,7 @@ func (r *Router) lookUp(ctx context.Context, key slotKey, id objectid.ID) (at *l
 	if err != nil {
 		return nil, sidecar.FromError(fmt.Errorf("reach host %s: %w", found.GetHostId(), err))
 	}
-	return &location{hostID: found.GetHostId(), epoch: found.GetEpoch(), caller: caller}, nil
+	return &location{epoch: found.GetEpoch(), callers: []sidecar.Caller{caller}}, nil
 }
 
 // answer remembers the router's answer and gives it to those who wait.
@@ -134,22 +148,27 @@ func (r *Router) callerFor(found *routerpb.LocateResponse) (sidecar.Caller, erro
 	if r.o.Local != nil && found.GetHostId() == r.o.LocalHostID {
 		return r.o.Local, nil
 	}
+	return r.link(found.GetHostId(), found.GetAddress())
+}
+
+// link returns the link under a key, which it makes when there is none to this address.
+func (r *Router) link(key, address string) (sidecar.Caller, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.closed {
 		return nil, sidecar.ErrClosed
 	}
-	have := r.links[found.GetHostId()]
-	if have != nil && have.address == found.GetAddress() {
+	have := r.links[key]
+	if have != nil && have.address == address {
 		return have.link, nil
 	}
-	conn, err := r.o.Dial(found.GetAddress())
+	conn, err := r.o.Dial(address)
 	if err != nil {
 		return nil, err
 	}
 	link := sidecar.NewLink(conn, sidecar.LinkOptions{CallTimeout: r.o.CallTimeout})
-	l := &hostLink{address: found.GetAddress(), conn: conn, link: link}
-	r.links[found.GetHostId()] = l
+	l := &hostLink{address: address, conn: conn, link: link}
+	r.links[key] = l
 	if have != nil {
 		r.wg.Go(func() { have.close() }) //nolint:errcheck // the host is elsewhere now
 	}

@@ -31,8 +31,11 @@ func (n *Namespace) Get(id objectid.ID) *Stub {
 
 // GetByName returns a stub for the object with this name. The object is told its name unless that is longer than
 // objectid.MaxNameBytes.
-func (n *Namespace) GetByName(name string) *Stub {
-	s := n.Get(n.ids.FromName(name))
+func (n *Namespace) GetByName(name string) *Stub { return n.GetNamed(n.ids.FromName(name), name) }
+
+// GetNamed is GetByName where the name's ID is known.
+func (n *Namespace) GetNamed(id objectid.ID, name string) *Stub {
+	s := n.Get(id)
 	if len(name) <= objectid.MaxNameBytes {
 		s.target.HasName, s.target.Name = true, name
 	}

@@ -56,6 +56,14 @@ func (p *replay) release() {
 	}
 }
 
+// abandon closes the body of a request that was not sent.
+func (p *replay) abandon() {
+	if p.stream != nil {
+		p.release()
+		p.stream.Close() //nolint:errcheck // nobody reads it
+	}
+}
+
 // streamBody is a body whose Close waits until no further attempt can need it.
 type streamBody struct {
 	body io.ReadCloser

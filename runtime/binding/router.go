@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"google.golang.org/grpc"
@@ -23,11 +24,12 @@ const (
 	maxPause   = 500 * time.Millisecond
 )
 
-// Router is a sidecar.Caller that finds the host of each call's object: it asks the router once per slot,
-// remembers the answer, and asks again when a host refuses the epoch, drains or cannot be reached.
+// Router is a sidecar.Caller that finds the host of each call's object, or the processes of each call's Worker, which
+// take turns: it asks the router once per slot or Worker, remembers the answer, and asks again when a host refuses the
+// epoch, drains or cannot be reached.
 //
 // A call that has surely not run is made again, until it runs or Patience is over, which is
-// ReasonUnplaced. A call that may have run is never made again: ReasonDisconnected is the caller's to judge.
+// ReasonUnplaced. A Worker that the router does not know is ReasonNoSuchWorker at once. A call that may have run is never made again: ReasonDisconnected is the caller's to judge.
 // It may be used from any goroutine.
 type Router struct {
 	o RouterOptions
@@ -36,11 +38,16 @@ type Router struct {
 	// cache holds what Locate said; lookups are the questions under way.
 	cache   map[slotKey]*location
 	lookups map[slotKey]*lookup
-	// links are the connections to hosts, by host_id.
+	// links are the connections to hosts, by host_id, and to Workers' processes, by linkKey.
 	links  map[string]*hostLink
 	closed bool
 
+	// first counts the look-ups of Workers: which of the processes takes the first call after one.
+	first atomic.Uint32
+
 	wg sync.WaitGroup // lookups, and links that are being closed
+	// closing is closed by Close.
+	closing chan struct{}
 }
 
 var _ sidecar.Caller = (*Router)(nil)
@@ -70,6 +77,7 @@ func NewRouter(o RouterOptions) *Router {
 	}
 	return &Router{
 		o: o, cache: map[slotKey]*location{}, lookups: map[slotKey]*lookup{}, links: map[string]*hostLink{},
+		closing: make(chan struct{}),
 	}
 }
 
@@ -87,6 +95,7 @@ func (r *Router) Fetch(ctx context.Context, t sidecar.Target, req *http.Request)
 		return err
 	})
 	if err != nil {
+		body.abandon()
 		return nil, err
 	}
 	resp.Request = req
@@ -111,12 +120,12 @@ func (r *Router) send(ctx context.Context, t sidecar.Target, again func() bool,
 	call func(sidecar.Caller, sidecar.Target) error,
 ) error {
 	w := waiter{patience: r.o.Patience}
-	key := slotKey{t.Namespace, t.ID.Slot()}
+	key := keyOf(&t)
 	for {
 		at, err := r.locate(ctx, key, t.ID)
 		if err == nil {
 			t.Epoch = at.epoch
-			if err = call(at.caller, t); err == nil {
+			if err = call(at.next(), t); err == nil {
 				return nil
 			}
 			if !surelyNotRun(err) {
@@ -124,7 +133,7 @@ func (r *Router) send(ctx context.Context, t sidecar.Target, again func() bool,
 			}
 			r.forget(key, at)
 			if !again() {
-				return unplaced(err)
+				return away(&t, err)
 			}
 		} else if !worthAsking(err) {
 			return err
@@ -133,9 +142,18 @@ func (r *Router) send(ctx context.Context, t sidecar.Target, again func() bool,
 			return sidecar.FromError(ctx.Err())
 		}
 		if r.isClosed() || !w.wait(ctx) {
-			return unplaced(err)
+			return away(&t, err)
 		}
 	}
+}
+
+// away is unplaced for a target.
+func away(t *sidecar.Target, cause error) *sidecar.Error {
+	e := unplaced(cause)
+	if t.Worker != "" && e.Message == messageUnplaced {
+		e.Message = fmt.Sprintf("Worker %q cannot be reached at present.", t.Worker)
+	}
+	return e
 }
 
 // surelyNotRun reports whether the call of err has not run and may be made again elsewhere.
@@ -166,10 +184,12 @@ func worthAsking(err error) bool {
 	return false
 }
 
+const messageUnplaced = "The object cannot be reached at present."
+
 // unplaced says that a call was given up before it ran.
 func unplaced(cause error) *sidecar.Error {
 	e := &sidecar.Error{
-		Reason: sidecar.ReasonUnplaced, Message: "The object cannot be reached at present.", Retryable: true,
+		Reason: sidecar.ReasonUnplaced, Message: messageUnplaced, Retryable: true,
 		Cause: errors.Join(sidecar.ErrNotSent, cause),
 	}
 	if c, ok := errors.AsType[*sidecar.Error](cause); ok && c.Reason == sidecar.ReasonUnplaced {
@@ -215,6 +235,9 @@ func (w *waiter) wait(ctx context.Context) bool {
 // Close ends every link: calls under way fail as disconnected, new ones as unplaced.
 func (r *Router) Close() error {
 	r.mu.Lock()
+	if !r.closed {
+		close(r.closing)
+	}
 	r.closed = true
 	links := r.links
 	r.links, r.cache = map[string]*hostLink{}, map[slotKey]*location{}
@@ -238,8 +261,16 @@ func (r *Router) isClosed() bool {
 	return r.closed
 }
 
-// slotKey names a slot of a namespace.
+// slotKey names a slot of a namespace, or a Worker, which has no namespace.
 type slotKey struct {
 	namespace string
 	slot      uint32
+	worker    string
+}
+
+func keyOf(t *sidecar.Target) slotKey {
+	if t.Worker != "" {
+		return slotKey{worker: t.Worker}
+	}
+	return slotKey{namespace: t.Namespace, slot: t.ID.Slot()}
 }

@@ -36,6 +36,8 @@ type fakeRouter struct {
 	err   error
 	asked int
 	slow  time.Duration
+	// workers are where the Worker of tests of services is.
+	workers []string
 }
 
 func (f *fakeRouter) Locate(ctx context.Context, _ *routerpb.LocateRequest, _ ...grpc.CallOption) (
