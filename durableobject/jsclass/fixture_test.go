@@ -47,7 +47,7 @@ func (f *fakeRouter) Locate(context.Context, *routerpb.LocateRequest) (*routerpb
 
 // world is a host that runs the classes of a module.
 type world struct {
-	t     *testing.T
+	t     testing.TB
 	host  *host.Host
 	store *storage.Store
 	// limits are those of the script's isolates.
@@ -65,7 +65,7 @@ func (w *world) logged() string {
 }
 
 // makeBundle builds a module whose classes are named; those whose names begin with "Sql" are declared to use SQLite.
-func makeBundle(t *testing.T, date, code string, classes ...string) *bundle.Bundle {
+func makeBundle(t testing.TB, date, code string, classes ...string) *bundle.Bundle {
 	t.Helper()
 	dir := t.TempDir()
 	entry := filepath.Join(dir, "index.ts")

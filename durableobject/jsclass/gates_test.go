@@ -70,7 +70,7 @@ func TestStubs(t *testing.T) {
 			return [e(() => n.idFromName()), e(() => n.idFromString("x")), e(() => n.idFromString("0".repeat(64))), e(() => n.get("x")), n.newUniqueId().name,
 				n.idFromString(n.idFromName("a").toString().toUpperCase()).equals(n.idFromName("a")), e(() => n.jurisdiction("eu"))]`,
 	}), []string{"Probe", "Legacy"}, func(w *world) {
-		w.want("Probe", "self", `[2, "o", "undefined", "id,name", "[object DurableObject]"]`)
+		w.want("Probe", "self", `[2, "o", "undefined", "name,id", "[object DurableObject]"]`)
 		w.want("Probe", "other", "8", 7)
 		w.want("Probe", "errors", `[true, "t", true, undefined]`)
 		w.want("Probe", "absent", `["TypeError: The RPC receiver does not implement the method \"nothing\".", `+

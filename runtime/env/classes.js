@@ -20,78 +20,49 @@
 		making = false;
 	};
 
+	// key is what the constructors below want of the host alone.
+	const key = Symbol();
+	const illegal = () => new TypeError("Illegal constructor");
+
 	class DurableObjectId {
-		#hex;
-		constructor(hex, name) {
-			guard();
-			this.#hex = hex;
-			defineProperty(this, "name", { value: name, enumerable: true });
-			defineProperty(this, "jurisdiction", { value: undefined, enumerable: true });
+		#handle;
+		constructor(k, handle) {
+			if (k !== key) throw illegal();
+			this.#handle = handle;
+			host.describeID(this, handle);
 		}
 		toString() {
-			return this.#hex;
+			return host.textOfID(this.#handle);
 		}
 		equals(other) {
 			if (!isID(other)) throw missing("equals", "DurableObjectId", 1, "DurableObjectId");
-			return this.#hex === other.#hex;
+			return host.equalIDs(this.#handle, other.#handle);
 		}
 		static is(v) {
-			return typeof v === "object" && v !== null && #hex in v;
+			return typeof v === "object" && v !== null && #handle in v;
+		}
+		static of(v) {
+			return v.#handle;
 		}
 	}
 	const isID = DurableObjectId.is;
+	const handleOf = DurableObjectId.of;
 	delete DurableObjectId.is;
+	delete DurableObjectId.of;
 	tag(DurableObjectId, "DurableObjectId");
-	const idText = DurableObjectId.prototype.toString;
 
+	// Of stubs the host makes the objects; the classes are there for their prototypes.
 	class Fetcher {
 		constructor() {
-			guard();
+			throw illegal();
 		}
 		[Symbol.dispose]() {}
 	}
+	defineProperty(Fetcher.prototype, "fetch", { value: host.fetch, writable: true, configurable: true });
 	tag(Fetcher, "Fetcher");
 	class DurableObjectStub extends Fetcher {}
 	defineProperty(DurableObjectStub, "name", { value: "DurableObject" });
 	tag(DurableObjectStub, "DurableObject");
-
-	// property is what a stub has under a name that is none of its own: a method to call, and a value to await.
-	const property = (handle, name) => {
-		const f = function (...args) {
-			return host.call(handle, name, args);
-		};
-		const read = () => host.call(handle, name, undefined);
-		defineProperty(f, "then", { value: (a, b) => read().then(a, b), configurable: true });
-		defineProperty(f, "catch", { value: (a) => read().catch(a), configurable: true });
-		defineProperty(f, "finally", { value: (a) => read().finally(a), configurable: true });
-		return f;
-	};
-	const stubHandler = {
-		get(target, name, receiver) {
-			if (typeof name !== "string" || hasOwn(target, name) || name === "constructor") {
-				return Reflect.get(target, name, receiver);
-			}
-			if (name === "then" || name in objectPrototype) return name === "then" ? undefined : Reflect.get(target, name);
-			if (!host.rpc) return undefined;
-			return property(handles.get(target), name);
-		},
-	};
-	const handles = new WeakMap();
-	const newStub = (handle, id) => {
-		const target = make(id === undefined ? Fetcher : DurableObjectStub);
-		handles.set(target, handle);
-		if (id !== undefined) {
-			defineProperty(target, "id", { value: id, enumerable: true });
-			defineProperty(target, "name", { value: id.name, enumerable: true });
-		}
-		defineProperty(target, "fetch", {
-			value: function fetch(input, init) {
-				return host.fetch(handle, input, init, arguments.length);
-			},
-			writable: true, configurable: true,
-		});
-		return new Proxy(target, stubHandler);
-	};
 
 	const routingModes = ["primary-only"];
 	const options = (o) => {
@@ -107,21 +78,20 @@
 		}
 		newUniqueId(o) {
 			if (o?.jurisdiction !== undefined && o.jurisdiction !== null) throw new Error(jurisdictionText);
-			return make(DurableObjectId, host.uniqueID(this.#namespace), undefined);
+			return new DurableObjectId(key, host.uniqueID(this.#namespace));
 		}
 		idFromName(name) {
 			if (arguments.length === 0) throw missing("idFromName", "DurableObjectNamespace", 1, "string");
-			name = String(name);
-			return make(DurableObjectId, host.namedID(this.#namespace, name), name);
+			return new DurableObjectId(key, host.namedID(this.#namespace, String(name)));
 		}
 		idFromString(text) {
 			if (arguments.length === 0) throw missing("idFromString", "DurableObjectNamespace", 1, "string");
-			return make(DurableObjectId, host.parseID(this.#namespace, String(text)), undefined);
+			return new DurableObjectId(key, host.parseID(this.#namespace, String(text)));
 		}
 		get(id, o) {
 			if (!isID(id)) throw missing("get", "DurableObjectNamespace", 1, "DurableObjectId");
-			options(o);
-			return newStub(host.stub(this.#namespace, idText.call(id), id.name), id);
+			if (o !== undefined) options(o);
+			return host.stub(this.#namespace, handleOf(id), id);
 		}
 		getByName(name, o) {
 			if (arguments.length === 0) throw missing("getByName", "DurableObjectNamespace", 1, "string");
@@ -180,8 +150,9 @@
 
 	return {
 		namespace: (n) => make(DurableObjectNamespace, n),
-		fetcher: (handle) => newStub(handle),
-		id: (hex, name) => make(DurableObjectId, hex, name),
+		services: Fetcher.prototype,
+		objects: DurableObjectStub.prototype,
+		id: (handle) => new DurableObjectId(key, handle),
 		states, invoke, make, guard, tag, missing,
 		isEntrypoint: (v) => typeof v === "function" && v.prototype instanceof WorkerEntrypoint,
 		supportsRPC: (instance) => instance instanceof DurableObject,

@@ -10,7 +10,6 @@ import (
 	"github.com/dop251/goja"
 
 	protokv "github.com/tandem-do/tandem/proto/kv"
-	"github.com/tandem-do/tandem/proto/objectid"
 	"github.com/tandem-do/tandem/runtime/binding"
 	"github.com/tandem-do/tandem/runtime/binding/kv"
 	"github.com/tandem-do/tandem/runtime/bundle"
@@ -125,8 +124,9 @@ type Classes struct {
 
 	module                        *goja.Object
 	namespace, id, invoke, hasRPC goja.Callable
-	fetcher, entrypoint           goja.Callable
+	entrypoint                    goja.Callable
 	noMethod                      *goja.Object
+	stubs                         stubObjects
 }
 
 type classesKey struct{}
@@ -160,12 +160,14 @@ func ClassesOf(r *webapi.Realm) (*Classes, error) {
 	c.id, _ = goja.AssertFunction(c.Internals.Get("id"))
 	c.invoke, _ = goja.AssertFunction(c.Internals.Get("invoke"))
 	c.entrypoint, _ = goja.AssertFunction(c.Internals.Get("isEntrypoint"))
-	c.fetcher, _ = goja.AssertFunction(c.Internals.Get("fetcher"))
 	c.hasRPC, _ = goja.AssertFunction(c.Internals.Get("supportsRPC"))
 	i.Runtime().ForOf(c.Internals.Get("platform"), func(class goja.Value) bool {
 		r.AddPlatformClass(class.(*goja.Object))
 		return true
 	})
+	if err := c.stubs.install(c); err != nil {
+		return nil, fmt.Errorf("install the objects of stubs: %w", err)
+	}
 	i.SetValue(classesKey{}, c)
 	return c, nil
 }
@@ -175,38 +177,20 @@ func (c *Classes) host() (*goja.Object, error) {
 	i := c.realm.Isolate()
 	o := i.Runtime().NewObject()
 	for name, f := range map[string]func(goja.FunctionCall) goja.Value{
-		"uniqueID": func(call goja.FunctionCall) goja.Value {
-			return i.Runtime().ToValue(namespaceOf(call).IDs().NewUnique().String())
-		},
-		"namedID": func(call goja.FunctionCall) goja.Value {
-			return i.Runtime().ToValue(namespaceOf(call).IDs().FromName(call.Argument(1).String()).String())
-		},
-		"parseID": c.parseID, "stub": c.stub, "call": c.call, "fetch": c.fetch,
+		"uniqueID": c.uniqueID, "namedID": c.namedID, "parseID": c.parseID,
+		"describeID": c.describeID, "textOfID": c.textOfID, "equalIDs": c.equalIDs,
+		"stub": c.stub, "fetch": c.fetch,
 	} {
 		if err := o.Set(name, i.Function(name, 0, f)); err != nil {
 			return nil, err
 		}
 	}
-	rpc := i.Compatibility().Since("2024-04-03", "rpc", "no_rpc")
-	for _, flag := range i.Compatibility().Flags {
-		rpc = rpc || flag == "js_rpc"
-	}
-	return o, errors.Join(o.Set("rpc", rpc), o.Set("noMethod", c.noMethod))
+	return o, o.Set("noMethod", c.noMethod)
 }
 
 // Namespace makes the object of a namespace.
 func (c *Classes) Namespace(n *binding.Namespace) goja.Value {
 	return c.must(c.namespace(goja.Undefined(), c.realm.Isolate().Runtime().ToValue(n)))
-}
-
-// ID makes a DurableObjectId.
-func (c *Classes) ID(id objectid.ID, name string, named bool) goja.Value {
-	rt := c.realm.Isolate().Runtime()
-	v := goja.Undefined()
-	if named {
-		v = rt.ToValue(name)
-	}
-	return c.must(c.id(goja.Undefined(), rt.ToValue(id.String()), v))
 }
 
 func (c *Classes) must(v goja.Value, err error) goja.Value {
@@ -236,18 +220,6 @@ func (c *Classes) Invoke(instance goja.Value, method string, args goja.Value) (g
 
 func namespaceOf(call goja.FunctionCall) *binding.Namespace {
 	return call.Argument(0).Export().(*binding.Namespace)
-}
-
-func (c *Classes) parseID(call goja.FunctionCall) goja.Value {
-	i := c.realm.Isolate()
-	id, err := namespaceOf(call).IDs().Parse(call.Argument(1).String())
-	switch {
-	case errors.Is(err, objectid.ErrSyntax):
-		i.Throw("TypeError", "Invalid Durable Object ID: must be 64 hex digits")
-	case err != nil:
-		i.Throw("TypeError", "Durable Object ID is not valid for this namespace.")
-	}
-	return i.Runtime().ToValue(id.String())
 }
 
 // workersModule makes the module cloudflare:workers.

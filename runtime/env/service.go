@@ -44,7 +44,7 @@ func (o Options) setServices(c *Classes, env *goja.Object, reasons map[string]st
 
 // service makes the stub of a service.
 func (c *Classes) service(to Service) goja.Value {
-	return c.must(c.fetcher(goja.Undefined(), c.realm.Isolate().Runtime().ToValue(&stub{callee: to})))
+	return c.stubs.new(&stub{callee: to}, goja.Undefined(), goja.Undefined())
 }
 
 // Texts of calls of entrypoints. Like workerd.

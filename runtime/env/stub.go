@@ -2,50 +2,42 @@ package env
 
 import (
 	"context"
-	"encoding/hex"
 	"net/http"
 
 	"github.com/dop251/goja"
 
-	"github.com/tandem-do/tandem/proto/objectid"
 	"github.com/tandem-do/tandem/runtime/binding"
 )
 
-// stub makes the handle of a stub.
+// stub makes the stub of an ID.
 func (c *Classes) stub(call goja.FunctionCall) goja.Value {
-	n := namespaceOf(call)
-	var id objectid.ID
-	if b, err := hex.DecodeString(call.Argument(1).String()); err == nil && len(b) == len(id) {
-		copy(id[:], b)
+	n, id := namespaceOf(call), idOf(call.Argument(1))
+	s := n.Get(id.ID)
+	if id.named && (id.namespace == n || n.IDs().FromName(id.name) == id.ID) {
+		s = n.GetNamed(id.ID, id.name)
 	}
-	s := n.Get(id)
-	if name := call.Argument(2); !goja.IsUndefined(name) {
-		if named := n.GetByName(name.String()); named.ID() == id {
-			s = named
-		}
-	}
-	return c.realm.Isolate().Runtime().ToValue(&stub{callee: s})
+	return c.stubs.new(&stub{callee: s}, call.Argument(2), id.nameValue(c.realm.Isolate().Runtime()))
 }
 
-// stub is a handle whose calls leave in the order in which they were made.
+// stub is what is behind the object of a stub. Its calls leave in the order in which they were made.
 type stub struct {
 	// callee is an object or a service.
 	callee Service
 	// order belongs to the isolate's goroutine.
 	order binding.Order
+	// object is the stub's object, of those that objects makes.
+	object  *goja.Object
+	objects *stubObjects
 }
 
-func stubOf(call goja.FunctionCall) *stub { return call.Argument(0).Export().(*stub) }
-
-// call is a call of a method, or the reading of a property when the arguments are undefined.
-func (c *Classes) call(call goja.FunctionCall) goja.Value {
+// call is a call of a method, or else the reading of a property.
+func (c *Classes) call(s *stub, method string, arguments []goja.Value, isCall bool) goja.Value {
 	i := c.realm.Isolate()
-	s, method := stubOf(call), call.Argument(1).String()
 	return i.Async(func() goja.Value {
 		i.RequireEvent()
 		var args []byte
-		if v := call.Argument(2); !goja.IsUndefined(v) {
-			args = Encode(c.realm, v, ForCall)
+		if isCall {
+			args = encodeList(c.realm, arguments)
 		}
 		place := s.order.Take()
 		return i.Go(func(ctx context.Context) func() (goja.Value, error) {
@@ -68,10 +60,14 @@ func (c *Classes) call(call goja.FunctionCall) goja.Value {
 // fetch is a request to the object's fetch handler.
 func (c *Classes) fetch(call goja.FunctionCall) goja.Value {
 	i := c.realm.Isolate()
-	s := stubOf(call)
-	input, init := call.Argument(1), call.Argument(2)
+	s := c.stubs.stubOfObject(call.This)
+	if s == nil {
+		i.Throw("TypeError", illegalInvocation)
+	}
+	none := len(call.Arguments) == 0
+	input, init := call.Argument(0), call.Argument(1)
 	return i.Async(func() goja.Value {
-		if call.Argument(3).ToInteger() == 0 {
+		if none {
 			i.Throw("TypeError", "Failed to execute 'fetch' on 'Fetcher': parameter 1 is not of type 'Request or string'.")
 		}
 		place := s.order.Take()

@@ -28,7 +28,16 @@ func Encode(r *webapi.Realm, v goja.Value, use Use) []byte {
 	if use == ForCall {
 		o = webapi.SerializeOptions{PlainOnly: true, Host: refuseFunction(r)}
 	}
-	b, err := v8value.Encode(r.Serialize(v, o))
+	return encode(r, r.Serialize(v, o), use)
+}
+
+// encodeList serializes the arguments of a call as an array.
+func encodeList(r *webapi.Realm, list []goja.Value) []byte {
+	return encode(r, r.SerializeList(list, webapi.SerializeOptions{PlainOnly: true, Host: refuseFunction(r)}), ForCall)
+}
+
+func encode(r *webapi.Realm, tree v8value.Value, use Use) []byte {
+	b, err := v8value.Encode(tree)
 	if err != nil {
 		r.Isolate().Throw("Error", "value cannot be serialized: %s", err)
 	}

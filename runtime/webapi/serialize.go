@@ -27,6 +27,16 @@ func (r *Realm) Serialize(v goja.Value, o SerializeOptions) v8value.Value {
 	return s.value(v)
 }
 
+// SerializeList is Serialize of an array of these.
+func (r *Realm) SerializeList(list []goja.Value, o SerializeOptions) v8value.Value {
+	s := serializer{realm: r, options: o, seen: map[*goja.Object]v8value.Value{}, depth: 1}
+	out := &v8value.Array{Length: uint32(len(list)), Items: make([]v8value.Value, len(list))}
+	for n, v := range list {
+		out.Items[n] = s.value(v)
+	}
+	return out
+}
+
 // maxCloneDepth bounds nesting, which recursion follows; v8value has the same bound.
 const maxCloneDepth = 2000
 
