@@ -53,7 +53,10 @@ func (c *eventValues) Value(key any) any {
 }
 
 // outgoing sends the calls of an isolate's objects to others: each through the exit of the object that makes it.
-type outgoing struct{}
+type outgoing struct {
+	// services reaches Workers; nil if none can be.
+	services sidecar.Caller
+}
 
 var _ sidecar.Caller = outgoing{}
 
@@ -70,15 +73,20 @@ func stubOf(o *object, t sidecar.Target) *binding.Stub {
 }
 
 // Call implements sidecar.Caller.
-func (outgoing) Call(ctx context.Context, t sidecar.Target, method string, args []byte) ([]byte, error) {
+func (g outgoing) Call(ctx context.Context, t sidecar.Target, method string, args []byte) ([]byte, error) {
 	type answer struct {
 		value []byte
 		err   error
 	}
 	out := make(chan answer, 1)
 	err := leave(ctx, func(ctx context.Context, o *object) {
-		value, err := stubOf(o, t).Call(ctx, method, args)
-		out <- answer{value, err}
+		var a answer
+		if t.Worker != "" {
+			a.value, a.err = g.services.Call(ctx, t, method, args)
+		} else {
+			a.value, a.err = stubOf(o, t).Call(ctx, method, args)
+		}
+		out <- a
 	})
 	if err != nil {
 		return nil, sidecar.FromError(err)
@@ -92,7 +100,12 @@ func (outgoing) Call(ctx context.Context, t sidecar.Target, method string, args 
 }
 
 // Fetch implements sidecar.Caller.
-func (outgoing) Fetch(ctx context.Context, t sidecar.Target, r *http.Request) (*http.Response, error) {
+func (g outgoing) Fetch(ctx context.Context, t sidecar.Target, r *http.Request) (*http.Response, error) {
+	if t.Worker != "" {
+		return fetchOut(ctx, r, func(ctx context.Context, r *http.Request) (*http.Response, error) {
+			return g.services.Fetch(ctx, t, r)
+		})
+	}
 	s := scopeOf(ctx)
 	if s == nil {
 		return nil, sidecar.FromError(errNoObject)

@@ -17,6 +17,7 @@ import (
 	"github.com/tandem-do/tandem/durableobject/actor"
 	"github.com/tandem-do/tandem/durableobject/clock"
 	"github.com/tandem-do/tandem/proto/objectid"
+	"github.com/tandem-do/tandem/proto/sidecar"
 	"github.com/tandem-do/tandem/runtime/binding"
 	"github.com/tandem-do/tandem/runtime/bundle"
 	"github.com/tandem-do/tandem/runtime/env"
@@ -44,6 +45,8 @@ type Options struct {
 	Limits isolate.Limits
 	// Fetch sends requests to the world; nil refuses them.
 	Fetch webapi.Fetcher
+	// Services reaches the Workers of service bindings, the script's own too; nil refuses them.
+	Services sidecar.Caller
 	// OnLog is told of console lines and uncaught errors, from any goroutine. It must not block.
 	OnLog func(isolate.Entry)
 	// Log takes faults of the engine; nil discards them.
@@ -154,6 +157,11 @@ func (s *Script) isolateOptions(c clock.Clock) isolate.Options {
 	bindings := env.Options{
 		Manifest: s.o.Bundle.Manifest(), Secrets: s.o.Secrets,
 		Namespace: func(key string) *binding.Namespace { return binding.NewNamespace(key, outgoing{}) },
+	}
+	if s.o.Services != nil {
+		bindings.Service = func(to bundle.Service) env.Service {
+			return binding.NewService(to.Worker, to.Entrypoint, to.Props, outgoing{services: s.o.Services})
+		}
 	}
 	o := bindings.Isolate(webapi.Options{Fetch: s.fetch()})
 	o.Install = append(o.Install, installState)

@@ -24,6 +24,8 @@ type linkStream struct {
 	// calls are those that wait for their reply, by call_id; last is the highest one given.
 	calls map[uint64]*pendingCall
 	last  uint64
+	// uploads are the bodies of requests whose responses have begun, and that have not been sent to their end.
+	uploads map[uint64]*upload
 	// queue are the frames that the writer has not taken.
 	queue []*dopb.CallerFrame
 	// wake holds a token while queue is not empty.
@@ -156,20 +158,40 @@ func (s *linkStream) receive(f *dopb.HostFrame) {
 		return
 	case *dopb.HostFrame_WantBody:
 		s.link.mu.Lock()
-		p := s.calls[f.GetCallId()]
+		up := s.uploads[f.GetCallId()]
+		if p := s.calls[f.GetCallId()]; p != nil {
+			up = p.upload
+		}
 		s.link.mu.Unlock()
-		if p != nil && p.upload != nil {
-			s.link.startUpload(p.upload)
+		if up != nil {
+			s.link.startUpload(up)
 		}
 		return
 	}
 	s.link.mu.Lock()
 	p := s.calls[f.GetCallId()]
 	delete(s.calls, f.GetCallId())
+	if p != nil && p.upload != nil && f.GetFetch().GetDownloadToken() != "" {
+		s.keepUploadLocked(f.GetCallId(), p.upload)
+	}
 	s.link.mu.Unlock()
 	if p != nil {
 		p.settled <- settlement{frame: f}
 	}
+}
+
+// keepUploadLocked keeps a request's body that may be wanted after the response's head, until it or the response has
+// ended.
+func (s *linkStream) keepUploadLocked(id uint64, up *upload) {
+	if s.uploads == nil {
+		s.uploads = map[uint64]*upload{}
+	}
+	s.uploads[id] = up
+	context.AfterFunc(up.ctx, func() {
+		s.link.mu.Lock()
+		defer s.link.mu.Unlock()
+		delete(s.uploads, id)
+	})
 }
 
 // drain fails the calls after last, which the host does not run, and has the next call open a new stream.

@@ -91,3 +91,26 @@ func TestDepth(t *testing.T) {
 		})
 	}
 }
+
+// A handler may begin to read the request's body when it has sent the response's head.
+func TestBodyIsWantedAfterHead(t *testing.T) {
+	t.Parallel()
+	h := handlerFuncs{fetch: func(_ context.Context, _ sidecar.Target, w http.ResponseWriter, r *http.Request) error {
+		if err := http.NewResponseController(w).Flush(); err != nil {
+			return err
+		}
+		_, err := io.Copy(w, r.Body)
+		return err
+	}}
+	bubble(t, handler(h), func(t *testing.T, n *network) {
+		r, _ := http.NewRequestWithContext(t.Context(), http.MethodPut, "http://x/y", io.NopCloser(strings.NewReader("body")))
+		r.ContentLength = -1
+		resp, err := n.link.Fetch(t.Context(), target("x"), r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := io.ReadAll(resp.Body); err != nil || string(got) != "body" {
+			t.Errorf("got %q, %v", got, err)
+		}
+	})
+}

@@ -47,6 +47,9 @@ func (c *Classes) service(to Service) goja.Value {
 	return c.stubs.new(&stub{callee: to}, goja.Undefined(), goja.Undefined())
 }
 
+// serialized begins a value in V8's format, and no JSON.
+const serialized = 0xff
+
 // Texts of calls of entrypoints. Like workerd.
 const (
 	noEntrypointText = "The entrypoint name %s was not found."
@@ -60,7 +63,7 @@ func FetchEntrypoint(ctx context.Context, i *isolate.Isolate, to bundle.Service,
 		Entrypoint: to.Entrypoint,
 		Props:      func(r *webapi.Realm) goja.Value { return propsOf(r, to.Props) },
 	})
-	return resp, Outward(i.Compatibility(), err)
+	return resp, outward(ctx, i, err)
 }
 
 // CallEntrypoint delivers a call of a method, or the reading of a property when args is nil, to a new instance of the
@@ -75,7 +78,7 @@ func CallEntrypoint(
 		out = Encode(webapi.Of(i), v, ForCall)
 		return nil
 	})
-	return out, Outward(i.Compatibility(), err)
+	return out, outward(ctx, i, err)
 }
 
 // callEntrypoint runs in the event's first turn.
@@ -125,6 +128,13 @@ func noSuch(format string, args ...any) error {
 func propsOf(r *webapi.Realm, props json.RawMessage) goja.Value {
 	if len(props) == 0 {
 		return nil
+	}
+	if props[0] == serialized {
+		v, err := Decode(r, props)
+		if err != nil {
+			panic(r.Isolate().NewError("TypeError", "ctx.props: "+err.Error()))
+		}
+		return v
 	}
 	return r.Isolate().ParseJSON(string(props))
 }

@@ -33,6 +33,10 @@ type Options struct {
 	Listener net.Listener
 	// Router is the connection to the router process.
 	Router *grpc.ClientConn
+	// Services takes the calls of other processes to the script's entrypoints, which find it by the router's registry at
+	// ServicesAddress, a gRPC target. Serve closes it. Without it the script can be reached by HTTP alone.
+	Services        net.Listener
+	ServicesAddress string
 	// Bundle is the script. Required.
 	Bundle *bundle.Bundle
 	// Secrets are the values of its secrets, by name.
@@ -72,6 +76,9 @@ func (o Options) Validate() error {
 	if o.Bundle == nil {
 		errs = append(errs, errors.New("bundle is missing"))
 	}
+	if o.Services != nil && o.ServicesAddress == "" {
+		errs = append(errs, errors.New("the address of services is missing"))
+	}
 	if o.Isolates < 0 {
 		errs = append(errs, errors.New("number of isolates is negative"))
 	}
@@ -82,20 +89,29 @@ func (o Options) Validate() error {
 // that cannot be compiled or throws as it starts (ErrScript), a listener that breaks.
 func Serve(ctx context.Context, o Options) error {
 	if err := o.Validate(); err != nil {
-		if o.Listener != nil {
-			err = errors.Join(err, o.Listener.Close())
-		}
-		return fmt.Errorf("worker options: %w", err)
+		return errors.Join(fmt.Errorf("worker options: %w", err), o.close())
 	}
-	router := binding.NewRouter(binding.RouterOptions{Client: routerpb.NewRouterServiceClient(o.Router)})
-	return errors.Join(serve(ctx, o, router), router.Close())
+	client := routerpb.NewRouterServiceClient(o.Router)
+	router := binding.NewRouter(binding.RouterOptions{Client: client})
+	return errors.Join(serve(ctx, o, router, client), router.Close())
 }
 
-// serve runs a worker process whose objects are reached through caller.
-func serve(ctx context.Context, o Options, caller sidecar.Caller) error {
+// close closes the listeners of a process that does not come to serve.
+func (o *Options) close() error {
+	var errs []error
+	for _, l := range []net.Listener{o.Listener, o.Services} {
+		if l != nil {
+			errs = append(errs, l.Close())
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// serve runs a worker process whose objects and services are reached through caller.
+func serve(ctx context.Context, o Options, caller sidecar.Caller, client routerpb.RouterServiceClient) error {
 	s, err := New(ctx, o, caller)
 	if err != nil {
-		return errors.Join(err, o.Listener.Close())
+		return errors.Join(err, o.close())
 	}
 	defer s.Close()
 	routes := []ingress.Route{{Path: HealthPath, Handler: http.HandlerFunc(health), AnyHost: true}}
@@ -105,31 +121,69 @@ func serve(ctx context.Context, o Options, caller sidecar.Caller) error {
 		}
 	}
 	in, err := ingress.New(ingress.Options{
-		Routes: routes, Fallback: ingress.Route{Handler: s, AnyHost: true}, Log: o.Log,
+		Routes: routes, Fallback: ingress.Route{Handler: duplex(s), AnyHost: true}, Log: o.Log,
 	})
 	if err != nil {
-		return errors.Join(err, o.Listener.Close())
+		return errors.Join(err, o.close())
 	}
-	return s.takeEvents(ctx, in, caller)
+	return s.takeEvents(ctx, in, caller, client)
 }
 
-// takeEvents takes requests until ctx ends. In development it also tells the Worker's schedules, whose events come by HTTP.
-func (s *Script) takeEvents(ctx context.Context, in *ingress.Ingress, caller sidecar.Caller) error {
-	address := s.o.Listener.Addr()
-	if !s.o.Development || address.Network() != "tcp" {
-		return in.Serve(ctx, s.o.Listener)
-	}
+// takeEvents takes requests and calls until ctx ends. In development it also tells the Worker's schedules, whose events
+// come by HTTP.
+func (s *Script) takeEvents(ctx context.Context, in *ingress.Ingress, caller sidecar.Caller,
+	client routerpb.RouterServiceClient,
+) error {
 	var g errgroup.Group
-	told, stop := context.WithCancel(ctx)
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	if s.o.Services != nil {
+		s.serveEntrypoints(ctx, &g, stop, client)
+	}
+	if address := s.o.Listener.Addr(); s.o.Development && address.Network() == "tcp" {
+		g.Go(func() error {
+			s.tellSchedules(ctx, caller, address)
+			return nil
+		})
+	}
 	g.Go(func() error {
-		s.tellSchedules(told, caller, address)
+		err := in.Serve(ctx, s.o.Listener)
+		stop(err)
+		return err
+	})
+	return g.Wait()
+}
+
+// serveEntrypoints registers the process and takes calls of others until ctx ends. It returns once the router knows the
+// process, or has not answered in time.
+func (s *Script) serveEntrypoints(ctx context.Context, g *errgroup.Group, stop func(error),
+	client routerpb.RouterServiceClient,
+) {
+	server := sidecar.NewServer(sidecar.ServerOptions{Reflection: s.o.Development, Log: s.log})
+	sidecar.RegisterHandler(server, entrypoints{s})
+	r := newRegistration(s, client, s.o.ServicesAddress)
+	pause := r.register(ctx, 0)
+	g.Go(func() error {
+		r.keep(ctx, pause)
+		<-ctx.Done()
+		r.end(context.WithoutCancel(ctx))
 		return nil
 	})
 	g.Go(func() error {
-		defer stop()
-		return in.Serve(ctx, s.o.Listener)
+		err := sidecar.Serve(ctx, s.o.Services, server)
+		stop(err)
+		return err
 	})
-	return g.Wait()
+}
+
+// duplex lets a script answer while it still reads the request, over HTTP/1 too.
+func duplex(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.ContentLength != 0 {
+			_ = http.NewResponseController(w).EnableFullDuplex() // HTTP/2 always is
+		}
+		next.ServeHTTP(w, r)
+	})
 }
 
 func health(w http.ResponseWriter, _ *http.Request) {
@@ -167,7 +221,7 @@ func New(ctx context.Context, o Options, caller sidecar.Caller) (*Script, error)
 		Namespace: func(key string) *binding.Namespace { return binding.NewNamespace(key, caller) },
 	}
 	s := &Script{o: o, log: o.Log}
-	bindings.Service = s.service
+	bindings.Service = func(to bundle.Service) env.Service { return s.service(to, caller) }
 	iso := bindings.Isolate(webapi.Options{Fetch: o.Fetch})
 	iso.Limits, iso.OnLog, iso.Log = o.Limits, o.OnLog, o.Log
 	s.pool = newPool(program, o.Isolates, iso)

@@ -53,7 +53,7 @@ const module = `
 					Object.keys(ctx.exports).join(), await ctx.exports.Named.add(3, 4), await (await ctx.exports.default.fetch("http://x/later")).text(),
 					await (await env.SELF.fetch("http://x/later")).text(), await env.NAMED.add(1, 2), await env.NAMED.who,
 					await (await env.NAMED.fetch("http://x/y")).text(), await caught(() => env.NAMED.fail()), await caught(() => env.NAMED.nothing()),
-					await caught(() => env.SELF.add(1)), await caught(() => env.OTHER.fetch("http://x/")),
+					await caught(() => env.SELF.add(1)), await env.OTHER.add(2, 3),
 				]);
 			}
 			case "/stream": {
@@ -170,7 +170,7 @@ func TestScript(t *testing.T) {
 		{"/self", 200, `["Named,default",7,"now","now",3,"me you","named http://x/y",["RangeError","no",true],` +
 			`["TypeError","The RPC receiver does not implement the method \"nothing\".",true],` +
 			`["TypeError","The entrypoint default takes no calls: its class does not extend WorkerEntrypoint.",true],` +
-			`["Error","env.OTHER cannot be used: the Worker \"x\" cannot be reached: service bindings lead to the Worker itself only, as yet",null]]`},
+			`5]`},
 	} {
 		status, body, _ := get(c.path)
 		if status != c.status || !strings.HasPrefix(body, c.want) {

@@ -4,6 +4,8 @@ import (
 	"context"
 	"net/http"
 
+	"github.com/tandem-do/tandem/proto/sidecar"
+	"github.com/tandem-do/tandem/runtime/binding"
 	"github.com/tandem-do/tandem/runtime/bundle"
 	"github.com/tandem-do/tandem/runtime/env"
 )
@@ -16,16 +18,20 @@ type own struct {
 
 var _ env.Service = (*own)(nil)
 
-// service returns what a binding reaches in this process, or nil.
-func (s *Script) service(to bundle.Service) env.Service {
+// service returns what a binding reaches: the script itself without a wire, another Worker through caller.
+func (s *Script) service(to bundle.Service, caller sidecar.Caller) env.Service {
 	if to.Worker != s.o.Bundle.Manifest().Name {
-		return nil
+		return binding.NewService(to.Worker, to.Entrypoint, to.Props, caller)
 	}
 	return &own{script: s, to: to}
 }
 
 // Fetch implements env.Service.
 func (o *own) Fetch(ctx context.Context, r *http.Request) (*http.Response, error) {
+	ctx, err := sidecar.Deeper(ctx)
+	if err != nil {
+		return nil, err
+	}
 	release, i, err := o.script.pool.take(ctx)
 	if err != nil {
 		return nil, err
@@ -36,6 +42,10 @@ func (o *own) Fetch(ctx context.Context, r *http.Request) (*http.Response, error
 
 // Call implements env.Service.
 func (o *own) Call(ctx context.Context, method string, args []byte) ([]byte, error) {
+	ctx, err := sidecar.Deeper(ctx)
+	if err != nil {
+		return nil, err
+	}
 	release, i, err := o.script.pool.take(ctx)
 	if err != nil {
 		return nil, err
