@@ -134,3 +134,14 @@ func awaitListener(t *testing.T, address string) {
 		}
 	}
 }
+
+// A project that has no object host is reloaded as well.
+func TestReloadWithoutObjects(t *testing.T) {
+	p := start(t, "service-worker", map[string]string{
+		"wrangler.json": `{ "name": "plain", "main": "index.js", "compatibility_date": "2026-04-01" }`,
+		"index.js":      `export default { fetch: () => new Response("one") };`,
+	})
+	p.want("/", "", "one")
+	p.replace("index.js", "one", "two")
+	p.until("/", "two")
+}

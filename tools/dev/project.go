@@ -114,12 +114,16 @@ func (s *supervisor) reload(p *Project) {
 	}
 	s.log.Info("project changed, reloading")
 	for _, name := range []string{nameWorker, nameHost} {
+		child, ok := s.children[name]
+		if !ok { // a project without objects has no host
+			continue
+		}
 		select {
-		case s.children[name].wake <- struct{}{}: // it may wait, for the last version did not start
+		case child.wake <- struct{}{}: // it may wait, for the last version did not start
 		default:
 		}
 		if pid := s.pids[name]; pid != 0 {
-			s.children[name].reloading.Store(true)
+			child.reloading.Store(true)
 			_ = syscall.Kill(pid, syscall.SIGTERM) // an error means that it has ended
 		}
 	}
