@@ -90,7 +90,9 @@ func mend(tree *ast.Program, code string) error {
 		indirectEval(tree)
 	}
 	if strings.Contains(code, `\p{`) || strings.Contains(code, `\P{`) {
-		return expandRegExps(tree)
+		if err := repair.ExpandRegExps(tree); err != nil {
+			return &SyntaxError{Message: "Invalid regular expression: " + err.Error()}
+		}
 	}
 	return nil
 }

@@ -107,8 +107,8 @@ func compileBody(name, wrapped string, helpers bool) (p *goja.Program, err error
 		repair.MentionArguments(tree)
 	}
 	if strings.Contains(wrapped, `\p{`) || strings.Contains(wrapped, `\P{`) {
-		if err := expandRegExps(tree); err != nil {
-			return nil, err
+		if err := repair.ExpandRegExps(tree); err != nil {
+			return nil, &syntaxError{message: err.Error()}
 		}
 	}
 	return goja.CompileAST(tree, false)
