@@ -156,7 +156,7 @@ func (r *Realm) cachePut(c *scriptCache, call goja.FunctionCall) goja.Value {
 	cache := r.cache()
 	header := http.Header{}
 	p.headers.write(header)
-	resp := &http.Response{StatusCode: p.status, Status: statusLine(p), Header: header}
+	resp := &http.Response{StatusCode: p.status, Status: statusLine(p.status, p.statusText), Header: header}
 	return r.consume(&p.body, func(data []byte) goja.Value {
 		data = append([]byte(nil), data...)
 		return r.isolate.Go(func(ctx context.Context) func() (goja.Value, error) {

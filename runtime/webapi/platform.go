@@ -37,7 +37,7 @@ type Delivery struct {
 
 // Fetch delivers a request and returns the response, as the function Fetch does.
 func (d Delivery) Fetch(ctx context.Context, in *http.Request) (*http.Response, error) {
-	var out *http.Response
+	var out Reply
 	notResponse := d.NotResponse
 	err := d.Run(ctx, func(*isolate.Event) (goja.Value, error) {
 		v, err := d.Handler(Of(d.Isolate).NewRequest(in))
@@ -51,13 +51,10 @@ func (d Delivery) Fetch(ctx context.Context, in *http.Request) (*http.Response, 
 		if !ok {
 			return r.thrown("TypeError", notResponse)
 		}
-		var err error
-		out, err = r.httpResponse(e, p) //nolint:bodyclose // the caller closes it
-		return err
+		return r.takeReply(e, p, &out)
 	})
 	if err != nil {
 		return nil, err
 	}
-	out.Request = in
-	return out, nil
+	return out.response(in), nil
 }

@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"github.com/dop251/goja"
-	whatwg "github.com/nlnwa/whatwg-url/url"
 )
 
 // Request is what is behind a Request object.
@@ -28,7 +27,9 @@ type Request struct {
 }
 
 // NewRequest makes a Request of an incoming one. Its body is read when the script reads it.
-func (r *Realm) NewRequest(in *http.Request) *goja.Object {
+func (r *Realm) NewRequest(in *http.Request) *goja.Object { return r.request.wrap(incomingRequest(in)) }
+
+func incomingRequest(in *http.Request) *Request {
 	q := &Request{
 		method: in.Method, url: requestURL(in), incoming: in.Header, redirect: "manual",
 		body: readerBody(in.Body, in.ContentLength),
@@ -36,7 +37,7 @@ func (r *Realm) NewRequest(in *http.Request) *goja.Object {
 	if in.Body == http.NoBody {
 		q.body = nullBody()
 	}
-	return r.request.wrap(q)
+	return q
 }
 
 // requestURL is the URL that a client asked for.
@@ -100,11 +101,11 @@ func (r *Realm) newRequest(input, init goja.Value) *Request {
 			q.body = r.move(&from.body)
 		}
 	} else {
-		u, err := whatwg.Parse(r.text(input))
+		u, err := r.newURL(r.text(input), nil)
 		if err != nil {
 			r.throwType("Invalid URL: %s", r.text(input))
 		}
-		q.url = u.Href(false)
+		q.url = u.href()
 		q.headers = &Headers{}
 	}
 	if initObject == nil {

@@ -22,7 +22,7 @@ type formPair struct{ name, value string }
 // write has the URL follow.
 func (p *searchParams) write() {
 	if p.url != nil {
-		p.url.url.SetSearch(encodeForm(p.list))
+		p.url.full().SetSearch(encodeForm(p.list))
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"context"
 	"io"
 	"net/http"
+	"slices"
 	"strconv"
 	"sync/atomic"
 
@@ -28,59 +29,103 @@ type Call struct {
 // notResponseText is workerd's.
 const notResponseText = "Incorrect type for Promise: the Promise did not resolve to 'Response'."
 
+// Reply is what a fetch handler answered.
+type Reply struct {
+	Status int
+	// StatusText is the script's, or empty.
+	StatusText string
+	// Body is what may still be being written: it has to be closed. It is nil when the body is Data, and http.NoBody when
+	// there is none.
+	Body io.ReadCloser
+	Data []byte
+	// Length is that of the body, or negative when it is not known yet.
+	Length int64
+
+	headers Headers
+}
+
+// Header adds the headers to h, names in Go's form.
+func (p *Reply) Header(h http.Header) { p.headers.write(h) }
+
+// response gives it as a response to in.
+func (p *Reply) response(in *http.Request) *http.Response {
+	out := &http.Response{
+		StatusCode: p.Status, Status: statusLine(p.Status, p.StatusText), Header: make(http.Header, len(p.headers.list)+1),
+		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Body: p.Body, ContentLength: p.Length, Request: in,
+	}
+	p.Header(out.Header)
+	if out.Body == nil {
+		out.Body = &dataBody{Reader: bytes.NewReader(p.Data)}
+	}
+	return out
+}
+
 // Fetch delivers a request to a fetch handler, and returns its response with a body that may still be being written:
-// close it. The request's body is read as the script reads it, until the response's body is closed. Of ctx, which
-// cancels the event as long as it has not answered, the script's outgoing calls keep the values.
+// close it. Otherwise it is like Deliver.
+func Fetch(ctx context.Context, i *isolate.Isolate, in *http.Request, to Call) (*http.Response, error) {
+	reply, err := Deliver(ctx, i, in, to)
+	if err != nil {
+		return nil, err
+	}
+	return reply.response(in), nil
+}
+
+// Deliver delivers a request to a fetch handler. The request's body is read as the script reads it, until the reply's is
+// closed. Of ctx, which cancels the event as long as it has not answered, the script's outgoing calls keep the values.
 //
 // Errors are those of isolate.Context.Run. It may be called from any goroutine but the isolate's.
-func Fetch(ctx context.Context, i *isolate.Isolate, in *http.Request, to Call) (*http.Response, error) {
+func Deliver(ctx context.Context, i *isolate.Isolate, in *http.Request, to Call) (*Reply, error) {
 	c := to.Context
 	if c == nil {
 		c = i.NewContext(isolate.ContextOptions{})
 	}
-	var out *http.Response
-	err := c.Run(ctx, func(e *isolate.Event) (goja.Value, error) {
-		r := Of(i)
-		var props goja.Value
-		if to.Props != nil {
-			props = to.Props(r)
-		}
-		request := r.NewRequest(in)
-		if to.CF != nil {
-			q, _ := r.request.of(request)
-			q.cf = to.CF(r)
-		}
-		return r.Call(e, to.Entrypoint, "fetch", request, props)
-	}, func(e *isolate.Event, v goja.Value) error {
-		r := Of(i)
-		p, ok := r.response.of(v)
-		if !ok {
-			return r.thrown("TypeError", notResponseText)
-		}
-		var err error
-		out, err = r.httpResponse(e, p) //nolint:bodyclose // the caller closes it
-		return err
-	})
-	if err != nil {
+	d := &fetchEvent{in: in, to: to}
+	if err := c.Run(ctx, d.start, d.finish); err != nil {
 		return nil, err
 	}
-	out.Request = in
-	return out, nil
+	return &d.out, nil
 }
 
-// httpResponse is what leaves. Its body keeps the event's context until it is closed.
-func (r *Realm) httpResponse(e *isolate.Event, p *Response) (*http.Response, error) {
+// fetchEvent is a request on its way to a fetch handler and back.
+type fetchEvent struct {
+	in  *http.Request
+	to  Call
+	out Reply
+}
+
+func (d *fetchEvent) start(e *isolate.Event) (goja.Value, error) {
+	r := Of(e.Context().Isolate())
+	var props goja.Value
+	if d.to.Props != nil {
+		props = d.to.Props(r)
+	}
+	q := incomingRequest(d.in)
+	if d.to.CF != nil {
+		q.cf = d.to.CF(r)
+	}
+	return r.Call(e, d.to.Entrypoint, "fetch", r.request.wrap(q), props)
+}
+
+func (d *fetchEvent) finish(e *isolate.Event, v goja.Value) error {
+	r := Of(e.Context().Isolate())
+	p, ok := r.response.of(v)
+	if !ok {
+		return r.thrown("TypeError", notResponseText)
+	}
+	return r.takeReply(e, p, &d.out)
+}
+
+// takeReply takes what leaves out of a response. Its body keeps the event's context until it is closed.
+func (r *Realm) takeReply(e *isolate.Event, p *Response, out *Reply) error {
 	if p.kind == "error" {
-		return nil, r.thrown("Error", "Return value from serve handler must not be an error response (like Response.error())")
+		return r.thrown("Error", "Return value from serve handler must not be an error response (like Response.error())")
 	}
 	if r.bodyUsed(&p.body) {
-		return nil, r.thrown("TypeError", usedText)
+		return r.thrown("TypeError", usedText)
 	}
-	out := &http.Response{
-		StatusCode: p.status, Status: statusLine(p), Header: make(http.Header, len(p.headers.list)+1),
-		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
-	}
-	p.headers.write(out.Header)
+	out.Status, out.StatusText = p.status, p.statusText
+	// The script may go on to change its headers.
+	out.headers.list = slices.Clone(p.headers.list)
 	content := p.body
 	p.used = !p.null
 	if content.stream != nil {
@@ -92,24 +137,23 @@ func (r *Realm) httpResponse(e *isolate.Event, p *Response) (*http.Response, err
 	case content.null:
 		out.Body = http.NoBody
 	case content.stream != nil:
-		out.ContentLength = -1
+		out.Length = -1
 		out.Body = r.newStreamBody(e, content.stream)
 	case content.source != nil:
-		out.ContentLength = content.length
+		out.Length = content.length
 		out.Body = newHeldBody(e, content.source)
 	default:
-		out.ContentLength = int64(len(content.data))
-		out.Body = &dataBody{Reader: bytes.NewReader(content.data)}
+		out.Data, out.Length = content.data, int64(len(content.data))
 	}
-	return out, nil
+	return nil
 }
 
-func statusLine(p *Response) string {
-	text := p.statusText
+// statusLine words a status; text may be empty.
+func statusLine(status int, text string) string {
 	if text == "" {
-		text = http.StatusText(p.status)
+		text = http.StatusText(status)
 	}
-	return strconv.Itoa(p.status) + " " + text
+	return strconv.Itoa(status) + " " + text
 }
 
 // dataBody is a body that is there already.

@@ -10,7 +10,9 @@ import (
 // URL is what is behind a URL object.
 type URL struct {
 	internal
-	url *whatwg.Url
+	// plain is set while url is nil.
+	plain plainURL
+	url   *whatwg.Url
 	// params is the object that searchParams gave, or nil.
 	params     *searchParams
 	paramsView *goja.Object
@@ -23,12 +25,47 @@ func parseURL(text, base string) (*whatwg.Url, error) {
 	return whatwg.ParseRef(base, text)
 }
 
-func (r *Realm) newURL(text string, base goja.Value, what string) *URL {
-	u, err := parseURL(text, r.baseText(base))
-	if err != nil {
-		r.throwType("%s", what)
+// full returns the URL for changes.
+func (u *URL) full() *whatwg.Url {
+	if u.url == nil {
+		u.url = u.plain.full()
 	}
-	return &URL{url: u}
+	return u.url
+}
+
+func (u *URL) href() string {
+	if u.url == nil {
+		return u.plain.href
+	}
+	return u.url.Href(false)
+}
+
+func (u *URL) origin() string {
+	if u.url == nil {
+		return u.plain.origin()
+	}
+	return originOf(u.url)
+}
+
+func (u *URL) search() string {
+	if u.url == nil {
+		return u.plain.search()
+	}
+	return u.url.Search()
+}
+
+func (r *Realm) newURL(text string, base goja.Value) (*URL, error) {
+	baseText := r.baseText(base)
+	if baseText == "" {
+		if plain, ok := parsePlainURL(text); ok {
+			return &URL{plain: plain}, nil
+		}
+	}
+	u, err := parseURL(text, baseText)
+	if err != nil {
+		return nil, err
+	}
+	return &URL{url: u}, nil
 }
 
 func (r *Realm) baseText(base goja.Value) string {
@@ -62,11 +99,15 @@ func (r *Realm) installURL() error {
 		if len(call.Arguments) == 0 {
 			r.throwType("Failed to construct 'URL': constructor parameter 1 is not of type 'USVString'.")
 		}
-		return r.newURL(r.text(call.Argument(0)), call.Argument(1), "Invalid URL string.")
+		u, err := r.newURL(r.text(call.Argument(0)), call.Argument(1))
+		if err != nil {
+			r.throwType("Invalid URL string.")
+		}
+		return u
 	})
 	r.url = c
-	c.attribute("origin", func(u *URL) goja.Value { return r.rt.ToValue(originOf(u.url)) }, nil)
-	c.attribute("href", func(u *URL) goja.Value { return r.rt.ToValue(u.url.Href(false)) }, func(u *URL, v goja.Value) {
+	c.attribute("origin", func(u *URL) goja.Value { return r.rt.ToValue(u.origin()) }, nil)
+	c.attribute("href", func(u *URL) goja.Value { return r.rt.ToValue(u.href()) }, func(u *URL, v goja.Value) {
 		parsed, err := whatwg.Parse(r.text(v))
 		if err != nil {
 			r.throwType("Failed to set the 'href' property on 'URL': the provided value is not of type 'valid URL string'.")
@@ -75,19 +116,24 @@ func (r *Realm) installURL() error {
 		u.changed()
 	})
 	for _, part := range urlParts() {
-		c.attribute(part.name, func(u *URL) goja.Value { return r.rt.ToValue(part.get(u.url)) }, func(u *URL, v goja.Value) {
-			part.set(u.url, r.text(v))
+		c.attribute(part.name, func(u *URL) goja.Value {
+			if u.url == nil {
+				return r.rt.ToValue(u.plain.part(part.name))
+			}
+			return r.rt.ToValue(part.get(u.url))
+		}, func(u *URL, v goja.Value) {
+			part.set(u.full(), r.text(v))
 			u.changed()
 		})
 	}
 	c.attribute("searchParams", func(u *URL) goja.Value {
 		if u.params == nil {
-			u.params = &searchParams{url: u, list: parseForm(strings.TrimPrefix(u.url.Search(), "?"))}
+			u.params = &searchParams{url: u, list: parseForm(strings.TrimPrefix(u.search(), "?"))}
 			u.paramsView = r.searchParams.wrap(u.params)
 		}
 		return u.paramsView
 	}, nil)
-	href := func(u *URL, _ goja.FunctionCall) goja.Value { return r.rt.ToValue(u.url.Href(false)) }
+	href := func(u *URL, _ goja.FunctionCall) goja.Value { return r.rt.ToValue(u.href()) }
 	c.method("toJSON", href)
 	c.method("toString", href)
 	c.static("canParse", func(call goja.FunctionCall) goja.Value {
@@ -95,11 +141,11 @@ func (r *Realm) installURL() error {
 		return r.rt.ToValue(err == nil)
 	})
 	c.static("parse", func(call goja.FunctionCall) goja.Value {
-		u, err := parseURL(c.text(call, 0, "parse"), r.baseText(call.Argument(1)))
+		u, err := r.newURL(c.text(call, 0, "parse"), call.Argument(1))
 		if err != nil {
 			return goja.Null()
 		}
-		return c.wrap(&URL{url: u})
+		return c.wrap(u)
 	})
 	return c.install()
 }
@@ -107,7 +153,7 @@ func (r *Realm) installURL() error {
 // changed has the search parameters follow the URL.
 func (u *URL) changed() {
 	if u.params != nil {
-		u.params.list = parseForm(strings.TrimPrefix(u.url.Search(), "?"))
+		u.params.list = parseForm(strings.TrimPrefix(u.search(), "?"))
 	}
 }
 

@@ -40,30 +40,39 @@ func (s *Script) fetch(w http.ResponseWriter, r *http.Request) (int, error) {
 		return 0, err
 	}
 	defer release()
-	resp, err := webapi.Fetch(r.Context(), i, r, webapi.Call{})
+	reply, err := webapi.Deliver(r.Context(), i, r, webapi.Call{})
 	if err != nil {
 		return 0, err
 	}
-	defer resp.Body.Close()
-	if _, whole := resp.Body.(interface{ Len() int }); !whole && resp.Body != http.NoBody {
-		// A client that goes away ends the stream, though nothing is being written to it.
-		defer context.AfterFunc(r.Context(), func() { _ = resp.Body.Close() })()
-	}
 	header := w.Header()
-	for name, values := range resp.Header {
-		header[name] = values
-	}
-	if resp.ContentLength >= 0 && header.Get("Content-Length") == "" && hasBody(resp.StatusCode) {
-		header.Set("Content-Length", strconv.FormatInt(resp.ContentLength, 10))
+	reply.Header(header)
+	if _, given := header["Content-Length"]; !given && reply.Length >= 0 && hasBody(reply.Status) {
+		header["Content-Length"] = []string{strconv.FormatInt(reply.Length, 10)}
 	}
 	if _, given := header["Content-Type"]; !given {
 		header["Content-Type"] = nil // nobody guesses one
 	}
-	w.WriteHeader(resp.StatusCode)
-	if err := copyBody(w, resp); err != nil {
+	if reply.Body == nil {
+		w.WriteHeader(reply.Status)
+		_, err = w.Write(reply.Data)
+	} else {
+		err = writeBody(w, r, reply)
+	}
+	if err != nil {
 		return 0, errCut{err}
 	}
-	return resp.StatusCode, nil
+	return reply.Status, nil
+}
+
+// writeBody writes a reply whose body is not there yet, or that has none.
+func writeBody(w http.ResponseWriter, r *http.Request, reply *webapi.Reply) error {
+	defer reply.Body.Close()
+	if reply.Body != http.NoBody {
+		// A client that goes away ends the stream, though nothing is being written to it.
+		defer context.AfterFunc(r.Context(), func() { _ = reply.Body.Close() })()
+	}
+	w.WriteHeader(reply.Status)
+	return copyBody(w, &http.Response{Body: reply.Body, ContentLength: reply.Length})
 }
 
 func hasBody(status int) bool { return status >= 200 && status != 204 && status != 304 }
