@@ -203,6 +203,8 @@ type engine struct {
 	realm               *webapi.Realm
 	classes             *env.Classes
 	newState, alarmInfo goja.Callable
+	// isArray is the language's, and toMap makes a Map of an array of keys and values.
+	isArray, toMap goja.Callable
 }
 
 type engineKey struct{}
@@ -211,7 +213,7 @@ func engineOf(i *isolate.Isolate) *engine { return i.Value(engineKey{}).(*engine
 
 // installState makes the classes of ctx.
 func installState(i *isolate.Isolate) error {
-	p, err := compileState()
+	program, err := compileState()
 	if err != nil {
 		return fmt.Errorf("compile the classes of ctx: %w", err)
 	}
@@ -219,15 +221,27 @@ func installState(i *isolate.Isolate) error {
 	if g.classes, err = env.ClassesOf(g.realm); err != nil {
 		return err
 	}
-	v, err := i.Runtime().RunProgram(p)
+	v, err := i.Runtime().RunProgram(program)
 	if err != nil {
 		return err
 	}
 	run, _ := goja.AssertFunction(v)
 	host := i.Runtime().NewObject()
-	for name, f := range hostFunctions(i, g) {
-		err = errors.Join(err, host.Set(name, i.Function(name, 0, f)))
+	install := func(o *goja.Object, functions map[string]func(goja.FunctionCall) goja.Value) {
+		for name, f := range functions {
+			err = errors.Join(err, o.Set(name, i.Function(name, 0, f)))
+		}
 	}
+	p := &operations{isolate: i, engine: g}
+	install(host, p.hostFunctions())
+	for name, methods := range map[string]map[string]func(goja.FunctionCall) goja.Value{
+		"operations": p.operationMethods(), "kv": p.kvMethods(),
+	} {
+		o := i.Runtime().NewObject()
+		install(o, methods)
+		err = errors.Join(err, host.Set(name, o))
+	}
+	g.isArray, _ = goja.AssertFunction(i.Runtime().Get("Array").(*goja.Object).Get("isArray"))
 	if err != nil {
 		return err
 	}
@@ -237,6 +251,7 @@ func installState(i *isolate.Isolate) error {
 	o := v.(*goja.Object)
 	g.newState, _ = goja.AssertFunction(o.Get("newState"))
 	g.alarmInfo, _ = goja.AssertFunction(o.Get("alarmInfo"))
+	g.toMap, _ = goja.AssertFunction(o.Get("toMap"))
 	i.Runtime().ForOf(o.Get("platform"), func(c goja.Value) bool {
 		g.realm.AddPlatformClass(c.(*goja.Object))
 		return true

@@ -14,7 +14,7 @@ import (
 
 // sync resolves when everything that was written before is on disk.
 func (p *operations) sync(call goja.FunctionCall) goja.Value {
-	o, _ := handleOf(call).storage()
+	o, _ := p.handleOf(call).storage()
 	d := p.isolate.NewDeferred()
 	o.state.WaitUntil(func(ctx context.Context) error {
 		var err error
@@ -28,13 +28,13 @@ func (p *operations) sync(call goja.FunctionCall) goja.Value {
 }
 
 func (p *operations) waitUntil(call goja.FunctionCall) goja.Value {
-	objectOf(call).context.WaitUntil(call.Argument(1))
+	p.objectOf(call).context.WaitUntil(call.Argument(1))
 	return goja.Undefined()
 }
 
 // abort resets the object, and stops its code at once.
 func (p *operations) abort(call goja.FunctionCall) goja.Value {
-	o := objectOf(call)
+	o := p.objectOf(call)
 	var reason error
 	if v := call.Argument(1); !goja.IsUndefined(v) {
 		x := p.isolate.NewException(v)
@@ -49,7 +49,7 @@ func (p *operations) abort(call goja.FunctionCall) goja.Value {
 
 // block is ctx.blockConcurrencyWhile.
 func (p *operations) block(call goja.FunctionCall) goja.Value {
-	o := objectOf(call)
+	o := p.objectOf(call)
 	callback, _ := goja.AssertFunction(call.Argument(1))
 	t, d := o.here(), p.isolate.NewDeferred()
 	t.requests = append(t.requests, func(ctx context.Context) {
@@ -68,7 +68,7 @@ func (p *operations) block(call goja.FunctionCall) goja.Value {
 
 // transaction is storage.transaction. The third argument makes the txn of a handle.
 func (p *operations) transaction(call goja.FunctionCall) goja.Value {
-	o := objectOf(call)
+	o := p.objectOf(call)
 	callback, _ := goja.AssertFunction(call.Argument(1))
 	makeTxn, _ := goja.AssertFunction(call.Argument(2))
 	t, d := o.here(), p.isolate.NewDeferred()
@@ -78,7 +78,7 @@ func (p *operations) transaction(call goja.FunctionCall) goja.Value {
 		err := o.state.Storage().Transaction(ctx, func(ctx context.Context) error {
 			txn.ctx = ctx
 			return o.section(ctx, func() (goja.Value, error) {
-				argument, err := makeTxn(goja.Undefined(), p.isolate.Runtime().ToValue(handle(txn)))
+				argument, err := makeTxn(goja.Undefined(), carry(txn))
 				if err != nil {
 					return nil, err
 				}
@@ -120,7 +120,7 @@ func (p *operations) known(err error) error {
 
 // transactionSync runs a function at once, within the turn.
 func (p *operations) transactionSync(call goja.FunctionCall) goja.Value {
-	o := objectOf(call)
+	o := p.objectOf(call)
 	callback, _ := goja.AssertFunction(call.Argument(1))
 	t := o.here()
 	outer := t.ctx
@@ -143,9 +143,9 @@ func (p *operations) transactionSync(call goja.FunctionCall) goja.Value {
 }
 
 func (p *operations) rollback(call goja.FunctionCall) goja.Value {
-	o, ctx := handleOf(call).storage()
+	o, ctx := p.handleOf(call).storage()
 	p.check(o.state.Storage().Rollback(ctx))
-	if t, ok := handleOf(call).(*transaction); ok {
+	if t, ok := p.handleOf(call).(*transaction); ok {
 		t.ended = undoneText
 	}
 	return goja.Undefined()

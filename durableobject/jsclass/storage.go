@@ -11,6 +11,7 @@ import (
 	"github.com/tandem-do/tandem/proto/sidecar"
 	"github.com/tandem-do/tandem/runtime/env"
 	"github.com/tandem-do/tandem/runtime/isolate"
+	"github.com/tandem-do/tandem/runtime/webapi"
 )
 
 // handle is what the script of ctx has of an object or a transaction.
@@ -18,7 +19,11 @@ type handle interface {
 	// storage returns the object, and the context with which its storage is to be used at present. It throws where that
 	// is not possible.
 	storage() (*object, context.Context)
+	// owner returns the object.
+	owner() *object
 }
+
+func (o *object) owner() *object { return o }
 
 func (o *object) storage() (*object, context.Context) { return o, o.here().ctx }
 
@@ -38,11 +43,13 @@ const (
 )
 
 // usable throws when an operation is one of a transaction that has ended.
-func (p *operations) usable(operation string, call goja.FunctionCall) {
-	if t, ok := handleOf(call).(*transaction); ok && t.ended != "" && (operation != "rollback" || t.ended != undoneText) {
+func (p *operations) usable(operation string, h handle) {
+	if t, ok := h.(*transaction); ok && t.ended != "" && (operation != "rollback" || t.ended != undoneText) {
 		p.isolate.Throw("Error", t.ended, operation)
 	}
 }
+
+func (t *transaction) owner() *object { return t.object }
 
 func (t *transaction) storage() (*object, context.Context) {
 	return t.object, &eventValues{Context: t.object.here().ctx, event: t.ctx}
@@ -54,40 +61,74 @@ type operations struct {
 	engine  *engine
 }
 
-// hostFunctions are what the script of ctx is built on. The first argument of each is a handle.
-func hostFunctions(i *isolate.Isolate, g *engine) map[string]func(goja.FunctionCall) goja.Value {
-	p := &operations{isolate: i, engine: g}
+// carried is a handle as the script of ctx passes it on.
+type carried struct {
+	goja.Value
+	handle handle
+}
+
+func carry(h handle) goja.Value { return &carried{Value: goja.Undefined(), handle: h} }
+
+// hostFunctions are what the script of ctx is built on. The first argument of each is an object with a handle.
+func (p *operations) hostFunctions() map[string]func(goja.FunctionCall) goja.Value {
 	functions := map[string]func(goja.FunctionCall) goja.Value{
-		"get": p.get, "getMany": p.getMany, "put": p.put, "delete": p.delete, "list": p.list, "deleteAll": p.deleteAll,
+		"list": p.list, "deleteAll": p.deleteAll,
 		"getAlarm": p.getAlarm, "setAlarm": p.setAlarm, "deleteAlarm": p.deleteAlarm, "sync": p.sync,
 		"transaction": p.transaction, "transactionSync": p.transactionSync, "rollback": p.rollback,
 		"sqlite": p.sqlite, "waitUntil": p.waitUntil, "block": p.block, "abort": p.abort,
+		"attach": p.attach, "handle": p.handle, "describe": p.describe,
 	}
-	for name, operation := range map[string]string{
-		"get": "get", "getMany": "get", "put": "put", "delete": "delete", "list": "list", "getAlarm": "getAlarm",
-		"setAlarm": "setAlarm", "deleteAlarm": "deleteAlarm", "rollback": "rollback",
-	} {
-		f := functions[name]
-		functions[name] = func(call goja.FunctionCall) goja.Value {
-			p.usable(operation, call)
+	for _, operation := range []string{"list", "getAlarm", "setAlarm", "deleteAlarm", "rollback"} {
+		f := functions[operation]
+		functions[operation] = func(call goja.FunctionCall) goja.Value {
+			p.usable(operation, p.handleOf(call))
 			return f(call)
 		}
 	}
 	return functions
 }
 
-func handleOf(call goja.FunctionCall) handle { return call.Argument(0).Export().(handle) }
+// attach puts a handle behind an object.
+func (p *operations) attach(call goja.FunctionCall) goja.Value {
+	p.engine.realm.Attach(call.Argument(0).(*goja.Object), call.Argument(1).(*carried).handle)
+	return goja.Undefined()
+}
+
+// handle gives the handle behind an object.
+func (p *operations) handle(call goja.FunctionCall) goja.Value { return carry(p.handleOf(call)) }
+
+// describe gives the state of an object its properties.
+func (p *operations) describe(call goja.FunctionCall) goja.Value {
+	o, id, exports := call.Argument(0).(*goja.Object), call.Argument(2), call.Argument(3)
+	p.engine.realm.Attach(o, call.Argument(1).(*carried).handle)
+	for _, property := range []struct {
+		name  string
+		value goja.Value
+	}{
+		{"facets", call.Argument(5)}, {"container", goja.Undefined()}, {"storage", call.Argument(4)}, {"id", id},
+		{"props", p.isolate.Runtime().NewObject()}, {"exports", exports},
+	} {
+		if property.name != "exports" || !goja.IsUndefined(exports) {
+			_ = o.DefineDataProperty(property.name, property.value, goja.FLAG_FALSE, goja.FLAG_FALSE, goja.FLAG_TRUE)
+		}
+	}
+	return goja.Undefined()
+}
+
+// handleOf returns the handle behind the first argument.
+func (p *operations) handleOf(call goja.FunctionCall) handle { return p.behind(call.Argument(0)) }
+
+// behind returns the handle behind an object. It throws at anything else.
+func (p *operations) behind(v goja.Value) handle {
+	h, ok := p.engine.realm.Attached(v).(handle)
+	if !ok {
+		p.isolate.Throw("TypeError", webapi.IllegalInvocation)
+	}
+	return h
+}
 
 // objectOf returns the object of a handle, whatever turn it is in.
-func objectOf(call goja.FunctionCall) *object {
-	switch h := handleOf(call).(type) {
-	case *object:
-		return h
-	case *transaction:
-		return h.object
-	}
-	return nil
-}
+func (p *operations) objectOf(call goja.FunctionCall) *object { return p.handleOf(call).owner() }
 
 // check throws an error of storage.
 func (p *operations) check(err error) {
@@ -106,44 +147,6 @@ func (p *operations) check(err error) {
 	p.isolate.Throw("Error", "%s", err)
 }
 
-// The bits of options.
-const (
-	flagUnconfirmed = 1 << iota
-	flagNoCache
-	flagConcurrency
-)
-
-func putOptions(v goja.Value) storage.PutOptions {
-	f := v.ToInteger()
-	return storage.PutOptions{
-		AllowUnconfirmed: f&flagUnconfirmed != 0, NoCache: f&flagNoCache != 0, AllowConcurrency: f&flagConcurrency != 0,
-	}
-}
-
-func getOptions(v goja.Value) storage.GetOptions {
-	f := v.ToInteger()
-	return storage.GetOptions{NoCache: f&flagNoCache != 0, AllowConcurrency: f&flagConcurrency != 0}
-}
-
-// items returns the elements of an array that the script of ctx made.
-func (p *operations) items(v goja.Value) []goja.Value {
-	var out []goja.Value
-	p.isolate.Runtime().ForOf(v, func(item goja.Value) bool {
-		out = append(out, item)
-		return true
-	})
-	return out
-}
-
-func (p *operations) keys(v goja.Value) []string {
-	items := p.items(v)
-	keys := make([]string, len(items))
-	for n, item := range items {
-		keys[n] = item.String()
-	}
-	return keys
-}
-
 func (p *operations) value(b []byte) goja.Value {
 	v, err := env.Decode(p.engine.realm, b)
 	p.check(err)
@@ -157,45 +160,6 @@ func (p *operations) flat(entries []storage.Entry) goja.Value {
 		out = append(out, e.Key, p.value(e.Value))
 	}
 	return p.isolate.Runtime().NewArray(out...)
-}
-
-func (p *operations) get(call goja.FunctionCall) goja.Value {
-	o, ctx := handleOf(call).storage()
-	b, ok, err := o.state.Storage().Get(ctx, call.Argument(1).String(), getOptions(call.Argument(2)))
-	p.check(err)
-	if !ok {
-		return goja.Undefined()
-	}
-	return p.value(b)
-}
-
-func (p *operations) getMany(call goja.FunctionCall) goja.Value {
-	keys := p.keys(call.Argument(1))
-	o, ctx := handleOf(call).storage()
-	entries, err := o.state.Storage().GetMany(ctx, keys, getOptions(call.Argument(2)))
-	p.check(err)
-	return p.flat(entries)
-}
-
-func (p *operations) put(call goja.FunctionCall) goja.Value {
-	flat := p.items(call.Argument(1))
-	entries := make([]storage.Entry, 0, len(flat)/2)
-	for n := 0; n+1 < len(flat); n += 2 {
-		entries = append(entries, storage.Entry{
-			Key: flat[n].String(), Value: env.Encode(p.engine.realm, flat[n+1], env.ForStorage),
-		})
-	}
-	o, ctx := handleOf(call).storage()
-	p.check(o.state.Storage().Put(ctx, entries, putOptions(call.Argument(2))))
-	return goja.Undefined()
-}
-
-func (p *operations) delete(call goja.FunctionCall) goja.Value {
-	keys := p.keys(call.Argument(1))
-	o, ctx := handleOf(call).storage()
-	count, err := o.state.Storage().Delete(ctx, keys, putOptions(call.Argument(2)))
-	p.check(err)
-	return p.isolate.Runtime().ToValue(count)
 }
 
 func (p *operations) list(call goja.FunctionCall) goja.Value {
@@ -218,14 +182,14 @@ func (p *operations) list(call goja.FunctionCall) goja.Value {
 	if v := in.Get("limit"); v != nil {
 		opts.Limit = int(v.ToInteger())
 	}
-	o, ctx := handleOf(call).storage()
+	o, ctx := p.handleOf(call).storage()
 	entries, err := o.state.Storage().List(ctx, opts)
 	p.check(err)
 	return p.flat(entries)
 }
 
 func (p *operations) deleteAll(call goja.FunctionCall) goja.Value {
-	o, ctx := handleOf(call).storage()
+	o, ctx := p.handleOf(call).storage()
 	if p.isolate.Compatibility().Since("2026-02-24", "delete_all_deletes_alarm", "delete_all_preserves_alarm") {
 		p.check(o.state.Storage().DeleteAll(ctx))
 	} else {
@@ -235,7 +199,7 @@ func (p *operations) deleteAll(call goja.FunctionCall) goja.Value {
 }
 
 func (p *operations) getAlarm(call goja.FunctionCall) goja.Value {
-	o, ctx := handleOf(call).storage()
+	o, ctx := p.handleOf(call).storage()
 	at, ok, err := o.state.Storage().Alarm(ctx)
 	p.check(err)
 	if !ok {
@@ -252,17 +216,17 @@ func (p *operations) setAlarm(call goja.FunctionCall) goja.Value {
 	if !(millis <= maxDateMillis && millis >= -maxDateMillis) {
 		p.isolate.Throw("TypeError", "The value cannot be converted because it is not a valid Date.")
 	}
-	o, ctx := handleOf(call).storage()
-	p.check(o.state.Storage().SetAlarm(ctx, time.UnixMilli(int64(millis)), putOptions(call.Argument(2))))
+	o, ctx := p.handleOf(call).storage()
+	p.check(o.state.Storage().SetAlarm(ctx, time.UnixMilli(int64(millis)), putOptions(call.Argument(2).ToInteger())))
 	return goja.Undefined()
 }
 
 func (p *operations) deleteAlarm(call goja.FunctionCall) goja.Value {
-	o, ctx := handleOf(call).storage()
-	p.check(o.state.Storage().DeleteAlarm(ctx, putOptions(call.Argument(1))))
+	o, ctx := p.handleOf(call).storage()
+	p.check(o.state.Storage().DeleteAlarm(ctx, putOptions(call.Argument(1).ToInteger())))
 	return goja.Undefined()
 }
 
 func (p *operations) sqlite(call goja.FunctionCall) goja.Value {
-	return p.isolate.Runtime().ToValue(objectOf(call).class.SQLite)
+	return p.isolate.Runtime().ToValue(p.objectOf(call).class.SQLite)
 }
