@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/tandem-do/tandem/durableobject/gate"
@@ -61,6 +62,8 @@ type Options struct {
 	// Previous is the last commit of the actor before this one, if it may still be under way: what this one has
 	// read rests on it.
 	Previous *storage.Commit
+	// Before is the actor that ran the object's earlier code and retires, or nil. Events wait for its end.
+	Before *Actor
 }
 
 // Actor is one live object. Make it with New; it runs no event after it broke or was evicted.
@@ -73,8 +76,8 @@ type Actor struct {
 	state     State
 	in        gate.InputGate
 	out       gate.OutputGate
-	// previous is Options.Previous: whoever comes after this one rests on it too.
-	previous *storage.Commit
+	// previous is Options.Previous, or the last commit of before: whoever comes after this one rests on it too.
+	previous atomic.Pointer[storage.Commit]
 
 	// instance is nil until the first event. Whoever holds the turn may use it.
 	instance Instance
@@ -95,6 +98,11 @@ type Actor struct {
 	// running links the events and background work under way; active counts them.
 	running *turn
 	active  int
+	// held counts those of active that are no turns: see State.Hold.
+	held int
+	// before is Options.Before until that has ended. retired is not nil once this actor retires, and closed when it ended.
+	before  *Actor
+	retired chan struct{}
 	// lastActive is when active last became zero.
 	lastActive time.Time
 }
@@ -104,7 +112,7 @@ type Actor struct {
 func New(o Options) *Actor {
 	a := &Actor{
 		shared: o.Shared, class: o.Class, namespace: o.Namespace, id: o.ID, name: o.Name, hasName: o.HasName,
-		lastActive: o.Shared.Store.Clock().Now(),
+		lastActive: o.Shared.Store.Clock().Now(), before: o.Before,
 	}
 	a.state.actor = a
 	a.in.MaxWaiting, a.in.Clock = o.Shared.MaxWaiting, o.Shared.Store.Clock()
@@ -117,8 +125,8 @@ func New(o Options) *Actor {
 	if o.HasName {
 		a.storage.SetName(o.Name)
 	}
-	if a.previous = o.Previous; a.previous != nil {
-		a.out.Lock(a.previous)
+	if o.Previous != nil {
+		a.rest(o.Previous)
 	}
 	return a
 }
@@ -135,7 +143,22 @@ func (a *Actor) Last() *storage.Commit {
 	if c := a.storage.Last(); c != nil {
 		return c
 	}
-	return a.previous
+	if c := a.previous.Load(); c != nil {
+		return c
+	}
+	a.mu.Lock()
+	before := a.before
+	a.mu.Unlock()
+	if before != nil {
+		return before.Last()
+	}
+	return nil
+}
+
+// rest has what leaves the actor wait for a commit of the one before it.
+func (a *Actor) rest(c *storage.Commit) {
+	a.previous.Store(c)
+	a.out.Lock(c)
 }
 
 // SetName tells the name by which an event addressed the object, if the actor did not know it yet.
@@ -174,7 +197,7 @@ func (a *Actor) Evict(idle time.Duration) (evicted bool, again time.Duration) {
 	case a.reason != NotBroken:
 		a.mu.Unlock()
 		return true, 0
-	case a.active > 0 || !settled:
+	case a.active > 0 || !settled || a.before != nil && a.before.Reason() == NotBroken:
 		a.mu.Unlock()
 		return false, idle
 	case rest > 0:
@@ -199,9 +222,12 @@ func (a *Actor) Break(reason BrokenReason, err error) {
 	for t := a.running; t != nil; t = t.next {
 		t.life.End(err)
 	}
-	starting := a.starting
+	starting, before := a.starting, a.before
 	a.starting = nil
 	a.mu.Unlock()
+	if before != nil {
+		before.Break(reason, err) // what comes after this one does not know of it
+	}
 	a.in.Break(err)
 	a.out.Break(err) //nolint:errcheck // it returns what it was given
 	for _, start := range starting {
@@ -217,6 +243,9 @@ func (a *Actor) Break(reason BrokenReason, err error) {
 func (a *Actor) breakLocked(reason BrokenReason, err error) {
 	a.storage.Close()
 	a.reason, a.err = reason, err
+	if a.retired != nil {
+		close(a.retired)
+	}
 }
 
 // queued is called when code waits for a turn.
@@ -245,8 +274,11 @@ func (a *Actor) enlist(ctx context.Context, t *turn) error {
 	t.life.Begin(ctx, time.Time{})
 	t.Context = &t.life
 	a.mu.Lock()
-	if a.reason != NotBroken {
-		err := a.err
+	err := a.err
+	if err == nil && t.event && a.retired != nil {
+		err = ErrNotLive
+	}
+	if err != nil {
 		a.mu.Unlock()
 		t.life.End(err)
 		return err
@@ -278,7 +310,11 @@ func (a *Actor) delist(t *turn) {
 	if a.active--; a.active == 0 {
 		a.lastActive = a.shared.Store.Clock().Now()
 	}
+	retired := a.retired != nil
 	a.mu.Unlock()
+	if retired {
+		a.restIfRetired()
+	}
 	t.life.End(nil)
 	if t.finished != nil {
 		t.finished()
@@ -289,10 +325,12 @@ func (a *Actor) delist(t *turn) {
 func (a *Actor) hold() (release func()) {
 	a.mu.Lock()
 	a.active++
+	a.held++
 	a.mu.Unlock()
 	return func() {
 		a.mu.Lock()
 		defer a.mu.Unlock()
+		a.held--
 		if a.active--; a.active == 0 {
 			a.lastActive = a.shared.Store.Clock().Now()
 		}

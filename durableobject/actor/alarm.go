@@ -68,7 +68,7 @@ func (a *Actor) failedAlarm(ctx context.Context, err error) alarm.Outcome {
 		if a.alarmGivenUp() {
 			return alarm.GivenUp
 		}
-	case ReasonOutputGate, ReasonOperator:
+	case ReasonOutputGate, ReasonOperator, ReasonUpdated:
 		return alarm.Internal
 	case ReasonShutdown:
 		return alarm.Interrupted

@@ -35,6 +35,8 @@ const (
 	ReasonShutdown
 	// ReasonOperator: an operator ended it.
 	ReasonOperator
+	// ReasonUpdated: its class has other code, and it did not come to rest in time.
+	ReasonUpdated
 )
 
 // String returns the reason in one word, for logs and spans.
@@ -58,6 +60,8 @@ func (r BrokenReason) String() string {
 		return "shutdown"
 	case ReasonOperator:
 		return "operator"
+	case ReasonUpdated:
+		return "updated"
 	}
 	return fmt.Sprintf("BrokenReason(%d)", int(r))
 }
@@ -86,6 +90,9 @@ const textAbort = "Application called abort() to reset Durable Object."
 // textShutdown is what callers get of an event that a stopping host did not let finish.
 const textShutdown = "The Durable Object's host is shutting down."
 
+// textUpdated is what callers get of an event that new code did not wait for. Like Cloudflare's.
+const textUpdated = "Durable Object reset because its code was updated."
+
 // abortError returns what callers get of Abort.
 func abortError(reason error) *sidecar.Error {
 	if reason == nil {
@@ -97,6 +104,13 @@ func abortError(reason error) *sidecar.Error {
 // ShutdownError returns how actors break when their host stops before they are done.
 func ShutdownError() *sidecar.Error {
 	return &sidecar.Error{Reason: sidecar.ReasonBroken, Message: textShutdown, Retryable: true, Reset: true}
+}
+
+// UpdatedError returns how actors break when their class gets other code before they are done.
+func UpdatedError() *sidecar.Error {
+	return &sidecar.Error{
+		Reason: sidecar.ReasonBroken, Name: "Error", Message: textUpdated, Retryable: true, Reset: true,
+	}
 }
 
 // panicError returns what callers get of a panic. The reference is in the log, with the panic's text and stack.

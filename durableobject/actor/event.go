@@ -51,7 +51,7 @@ func (a *Actor) Call(ctx context.Context, props []byte, method string, args []by
 // run runs one event and lets its outcome leave when the writes before it are on disk. It is, with leave, the only way
 // out of the object.
 func (a *Actor) run(ctx context.Context, props []byte, fn func(*turn) error) error {
-	t := &turn{actor: a, props: props}
+	t := &turn{actor: a, props: props, event: true}
 	if err := a.enlist(ctx, t); err != nil {
 		return ErrNotLive
 	}
@@ -102,6 +102,9 @@ func (a *Actor) create(t *turn) error {
 	defer t.takeBack(own)
 	var instance Instance
 	err := a.section(own, func(ctx context.Context) error {
+		if err := a.awaitBefore(own); err != nil {
+			return err
+		}
 		var err error
 		if instance, err = a.class.New(ctx, &a.state); err == nil && instance == nil {
 			err = errors.New("class made no instance")

@@ -57,7 +57,7 @@ func (h *Host) admit(t sidecar.Target) (*class, error) {
 
 // class returns the class of a namespace.
 func (h *Host) class(namespace string) (*class, error) {
-	if c := h.classes[namespace]; c != nil {
+	if c := h.classes.get(namespace); c != nil {
 		return c, nil
 	}
 	return nil, &sidecar.Error{

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"sync"
 	"sync/atomic"
 
 	"google.golang.org/grpc"
@@ -92,7 +93,8 @@ func (o Options) limits() storage.Limits {
 type Host struct {
 	log     *slog.Logger
 	store   *storage.Store
-	classes map[string]*class
+	worker  string
+	classes classes
 	table   table
 	shared  actor.Shared
 
@@ -108,6 +110,10 @@ type Host struct {
 	// test is the clock that tests move; nil for real time.
 	test *clock.Test
 
+	// rejoin takes the wish that the router be told the namespaces anew; what it takes is closed then.
+	rejoin chan chan<- struct{}
+	// deploying is held while the classes get other code.
+	deploying sync.Mutex
 	// draining is true once no call from outside is taken.
 	draining atomic.Bool
 	// epoch is what every call must carry; zero until the router has granted one.
@@ -125,18 +131,14 @@ func New(o Options, store *storage.Store) (*Host, error) {
 		return nil, err
 	}
 	h := &Host{
-		log: o.Log, store: store, classes: map[string]*class{}, address: o.Address,
-		members: routerpb.NewRouterServiceClient(o.Router), running: newGauge(),
+		log: o.Log, store: store, worker: o.Worker, address: o.Address,
+		members: routerpb.NewRouterServiceClient(o.Router), running: newGauge(), rejoin: make(chan chan<- struct{}),
 	}
 	if h.log == nil {
 		h.log = slog.New(slog.DiscardHandler)
 	}
-	for worker, classes := range map[string][]durableobject.Class{o.Worker: o.Classes, objectid.Platform: o.Services} {
-		for _, c := range classes {
-			key := worker + "-" + c.Name
-			h.classes[key] = &class{namespace: key, ids: objectid.NewNamespace(key), actors: c.ActorClass()}
-		}
-	}
+	h.classes.set(o.Worker, o.Classes)
+	h.classes.set(objectid.Platform, o.Services)
 	h.lifetime, h.end = context.WithCancelCause(detached())
 	h.router = binding.NewRouter(binding.RouterOptions{
 		Client: h.members, LocalHostID: store.HostID(), Local: local{h},
@@ -186,8 +188,11 @@ func (h *Host) hooks() actor.Hooks {
 				return
 			}
 			level := slog.LevelWarn
-			if reason == actor.ReasonOutputGate {
+			switch reason {
+			case actor.ReasonOutputGate:
 				level = slog.LevelError
+			case actor.ReasonUpdated:
+				level = slog.LevelInfo
 			}
 			h.log.Log(h.lifetime, level, "object was reset", "namespace", a.Namespace(),
 				"object_id", a.ID().String(), "reason", reason.String(), "err", causes(err))

@@ -5,8 +5,6 @@ import (
 	"crypto/rand"
 	"encoding/hex"
 	"fmt"
-	"maps"
-	"slices"
 	"time"
 
 	"google.golang.org/grpc/codes"
@@ -34,10 +32,14 @@ func (h *Host) keepLease(ctx context.Context, joined func(epoch uint64)) error {
 	var b [16]byte
 	rand.Read(b[:]) // never fails: crypto/rand ends the process instead
 	incarnation := hex.EncodeToString(b[:])
+	var told chan<- struct{}
 	for {
 		r, err := h.join(ctx, incarnation)
 		if err != nil || ctx.Err() != nil {
 			return err
+		}
+		if told != nil {
+			close(told)
 		}
 		if err := h.store.SetEpoch(r.GetEpoch()); err != nil {
 			return fmt.Errorf("epoch %d from the router, %d in the store: %w", r.GetEpoch(), h.store.Epoch(), err)
@@ -45,9 +47,12 @@ func (h *Host) keepLease(ctx context.Context, joined func(epoch uint64)) error {
 		h.epoch.Store(r.GetEpoch())
 		h.log.Info("host joined", "host", h.store.HostID(), "epoch", r.GetEpoch(), "address", h.address)
 		joined(r.GetEpoch())
-		h.renew(ctx, r.GetEpoch(), max(r.GetLeaseTtl().AsDuration(), leastLease))
+		told = h.renew(ctx, r.GetEpoch(), max(r.GetLeaseTtl().AsDuration(), leastLease))
 		if ctx.Err() != nil {
 			return nil
+		}
+		if told != nil {
+			continue
 		}
 		h.log.Warn("host's lease has ended, joining again", "host", h.store.HostID(), "epoch", r.GetEpoch())
 	}
@@ -57,7 +62,7 @@ func (h *Host) keepLease(ctx context.Context, joined func(epoch uint64)) error {
 func (h *Host) join(ctx context.Context, incarnation string) (*routerpb.JoinResponse, error) {
 	req := &routerpb.JoinRequest{
 		HostId: h.store.HostID(), Incarnation: incarnation, Address: h.address,
-		Namespaces: slices.Sorted(maps.Keys(h.classes)),
+		Namespaces: h.classes.namespaces(),
 	}
 	pause := firstRetry
 	for first := true; ; first = false {
@@ -81,10 +86,15 @@ func (h *Host) join(ctx context.Context, incarnation string) (*routerpb.JoinResp
 	}
 }
 
-// renew renews the lease until ctx ends or the router says that it has ended.
-func (h *Host) renew(ctx context.Context, epoch uint64, ttl time.Duration) {
+// renew renews the lease until ctx ends or the router says that it has ended, or until the host has other classes: told is
+// to be closed once the router knows them.
+func (h *Host) renew(ctx context.Context, epoch uint64, ttl time.Duration) (told chan<- struct{}) {
 	pause, away := ttl/3, false
-	for sleep(ctx, pause) {
+	for {
+		told, ok := h.pause(ctx, pause)
+		if !ok || told != nil {
+			return told
+		}
 		one, cancel := context.WithTimeout(ctx, routerTimeout)
 		_, err := h.members.Renew(one, &routerpb.RenewRequest{HostId: h.store.HostID(), Epoch: epoch})
 		cancel()
@@ -95,13 +105,27 @@ func (h *Host) renew(ctx context.Context, epoch uint64, ttl time.Duration) {
 			away = false
 		case err == nil || ctx.Err() != nil:
 		case status.Code(err) == codes.NotFound:
-			return
+			return nil
 		default:
 			if !away {
 				h.log.Warn("router can't be reached, serving on", "epoch", epoch, "err", err)
 			}
 			away, pause = true, min(ttl/6, lastRetry)
 		}
+	}
+}
+
+// pause waits for d, and less when the host has other classes. It returns false if ctx ends first.
+func (h *Host) pause(ctx context.Context, d time.Duration) (told chan<- struct{}, ok bool) {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case told = <-h.rejoin:
+		return told, true
+	case <-t.C:
+		return nil, true
+	case <-ctx.Done():
+		return nil, false
 	}
 }
 

@@ -3,8 +3,6 @@ package host
 import (
 	"context"
 	"errors"
-	"maps"
-	"slices"
 	"sync"
 	"time"
 
@@ -31,7 +29,7 @@ func (o operator) State() admin.HostState {
 }
 
 // Namespaces implements admin.Host.
-func (o operator) Namespaces() []string { return slices.Sorted(maps.Keys(o.host.classes)) }
+func (o operator) Namespaces() []string { return o.host.classes.namespaces() }
 
 // Actor implements admin.Host.
 func (o operator) Actor(namespace string, id objectid.ID) (actor.Snapshot, bool) {
@@ -55,7 +53,7 @@ func (o operator) entryActor(namespace string, id objectid.ID) *actor.Actor {
 
 // find returns the object's entry if there is one.
 func (o operator) find(namespace string, id objectid.ID) *entry {
-	c := o.host.classes[namespace]
+	c := o.host.classes.get(namespace)
 	if c == nil {
 		return nil
 	}
@@ -101,7 +99,7 @@ func (o operator) Replace(namespace string, id objectid.ID, message string, chan
 	if h.draining.Load() {
 		return false, admin.ErrDraining
 	}
-	c := h.classes[namespace]
+	c := h.classes.get(namespace)
 	if c == nil {
 		return false, change() // no actor can be made
 	}
@@ -129,7 +127,7 @@ func (o operator) Replace(namespace string, id objectid.ID, message string, chan
 func (o operator) RunAlarm(ctx context.Context, namespace string, id objectid.ID) (alarm.Outcome, error) {
 	h := o.host
 	switch {
-	case h.classes[namespace] == nil:
+	case h.classes.get(namespace) == nil:
 		return 0, admin.ErrNoClass
 	case h.draining.Load():
 		return 0, admin.ErrDraining

@@ -277,7 +277,7 @@ func TestAdminDelete(t *testing.T) {
 		"evicted": func(*testing.T, *stack) bool { time.Sleep(30 * time.Second); return false },
 		"expired": func(*testing.T, *stack) bool { time.Sleep(2 * time.Minute); return false },
 		"broken": func(_ *testing.T, s *stack) bool {
-			s.host.table.find(tableKey{s.host.classes["w-Test"], idOf("a")}).actor.Break(actor.ReasonAborted, errors.New("x"))
+			s.host.table.find(tableKey{s.host.classes.get("w-Test"), idOf("a")}).actor.Break(actor.ReasonAborted, errors.New("x"))
 			return false
 		},
 	} {

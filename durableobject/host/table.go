@@ -3,6 +3,7 @@ package host
 import (
 	"maps"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/tandem-do/tandem/durableobject/actor"
@@ -29,7 +30,10 @@ type class struct {
 	// namespace is its unique key, ids derives its IDs.
 	namespace string
 	ids       objectid.Namespace
-	actors    actor.Class
+	// name is the class's own, the second half of namespace.
+	name string
+	// actors makes instances; a deployment changes it.
+	actors atomic.Pointer[actor.Class]
 }
 
 // tableKey names one object of this host.
@@ -154,12 +158,15 @@ func (e *entry) live(shared *actor.Shared, o target) (a *actor.Actor, again bool
 	if e.actor != nil {
 		previous = e.actor.Last()
 	}
-	e.actor = actor.New(actor.Options{
-		Shared: shared, Class: c.actors, Namespace: c.namespace, ID: o.id, Name: o.name, HasName: o.hasName,
-		Previous: previous,
-	})
-	e.named = o.hasName
+	e.makeLocked(actor.Options{Shared: shared, Name: o.name, HasName: o.hasName, Previous: previous})
 	return e.actor, again, nil
+}
+
+// makeLocked gives the entry a new actor, whose code is the class's present one. mu is held.
+func (e *entry) makeLocked(o actor.Options) {
+	c := e.key.class
+	o.Class, o.Namespace, o.ID = *c.actors.Load(), c.namespace, e.key.id
+	e.actor, e.named = actor.New(o), o.HasName
 }
 
 // checkLocked evicts the actor or removes the entry if it is time, and otherwise says after what time to look again.
