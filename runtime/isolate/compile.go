@@ -89,6 +89,9 @@ func mend(tree *ast.Program, code string) error {
 	if strings.Contains(code, "eval") {
 		indirectEval(tree)
 	}
+	if strings.Contains(code, "<<") || strings.Contains(code, "**") {
+		boundBigs(tree, code)
+	}
 	if strings.Contains(code, `\p{`) || strings.Contains(code, `\P{`) {
 		if err := repair.ExpandRegExps(tree); err != nil {
 			return &SyntaxError{Message: "Invalid regular expression: " + err.Error()}

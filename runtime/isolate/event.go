@@ -237,6 +237,19 @@ func (i *Isolate) turn(in *frame, f func() error) {
 	}
 	i.frame = nil
 	e.context.settle()
+	if fired != nil && fired.outcome == OutcomeExceededMemory {
+		i.exhausted(e.context.options.Object)
+	}
+}
+
+// exhausted gives the isolate up after an event has filled the heap: what does may be anywhere in it. An object is first
+// let go alone.
+func (i *Isolate) exhausted(object bool) {
+	again := !i.exhaustedAt.IsZero() && time.Since(i.exhaustedAt) < leakAge
+	i.exhaustedAt = time.Now()
+	if !object || again {
+		i.giveUp(OutcomeExceededMemory, memoryText)
+	}
 }
 
 // conclude describes the error of a turn and deals with what was rejected in it. This may run code of the script, such

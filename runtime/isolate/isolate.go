@@ -40,6 +40,8 @@ type Isolate struct {
 	functions engineFunctions
 	// started is false while the top level runs.
 	started bool
+	// exhaustedAt is when an event last filled the heap.
+	exhaustedAt time.Time
 
 	// ctx ends when the isolate closes.
 	ctx    context.Context
@@ -107,6 +109,45 @@ func (i *Isolate) condemn(fault any) {
 	i.log.Error("the JavaScript engine failed", "fault", fmt.Sprint(fault), "stack", string(debug.Stack()))
 	i.cancel(ErrCondemned)
 	i.loop.close()
+}
+
+// giveUp ends every event of the isolate as the one that was stopped ends. It may be called from any goroutine.
+func (i *Isolate) giveUp(o Outcome, message string) {
+	if i.ctx.Err() != nil {
+		return
+	}
+	i.log.Warn("an isolate was given up", "outcome", o.String())
+	i.cancel(outcomeException(o, message))
+	i.loop.close()
+}
+
+// giveUpStuck is giveUp while a built-in function of the engine goes on, whatever interrupts it. The isolate ends without
+// it; the goroutine that it runs on ends when it returns.
+func (i *Isolate) giveUpStuck(x *interruption) {
+	i.log.Error("a built-in function of the engine goes on after its event was stopped", "outcome", x.outcome.String())
+	i.giveUp(x.outcome, x.message)
+	i.loop.abandon()
+	if i.options.OnStuck == nil {
+		return
+	}
+	i.followStuck(time.Now())
+}
+
+// followStuck looks after a built-in function that goes on, until it returns or Options.OnStuck has to be told.
+func (i *Isolate) followStuck(since time.Time) {
+	time.AfterFunc(time.Second, func() {
+		select {
+		case <-i.loop.done:
+			return
+		default:
+		}
+		limit := i.options.Limits.HeapBytes
+		if time.Since(since) < stuckPatience && (limit == 0 || heapBytes() < 2*limit) {
+			i.followStuck(since)
+			return
+		}
+		i.options.OnStuck()
+	})
 }
 
 // Runtime returns the engine's runtime.

@@ -16,11 +16,14 @@ type loop struct {
 
 	wake chan struct{}
 	done chan struct{}
+	// abandoned is closed when nobody waits for the task that runs any more.
+	abandoned chan struct{}
 }
 
 func (l *loop) start(i *Isolate) {
 	l.wake = make(chan struct{}, 1)
 	l.done = make(chan struct{})
+	l.abandoned = make(chan struct{})
 	go func() {
 		defer close(l.done)
 		l.run(i)
@@ -87,8 +90,16 @@ func (l *loop) close() {
 	l.signal()
 }
 
-// wait returns when the loop is closed and no task runs any more.
-func (l *loop) wait() { <-l.done }
+// wait returns when the loop is closed and no task runs any more, or when it is abandoned.
+func (l *loop) wait() {
+	select {
+	case <-l.done:
+	case <-l.abandoned:
+	}
+}
+
+// abandon has nobody wait for the task that runs. It is called once.
+func (l *loop) abandon() { close(l.abandoned) }
 
 func (l *loop) run(i *Isolate) {
 	defer i.timers.stop()

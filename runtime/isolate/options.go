@@ -25,6 +25,10 @@ type Options struct {
 	Compatibility Compatibility
 	// OnLog is told of console lines and uncaught errors, on the isolate's goroutine. It must not block.
 	OnLog func(Entry)
+	// OnStuck is told, on a goroutine of its own, when a built-in function that nothing can interrupt has run for a minute
+	// after its event was stopped and the isolate given up, or has filled the heap twice over: it takes a processor, and
+	// maybe memory, until it returns. nil leaves it at that.
+	OnStuck func()
 	// Log is where faults of the engine go; nil drops them.
 	Log *slog.Logger
 }
@@ -38,7 +42,8 @@ type Limits struct {
 	// CallDepth bounds calls within calls; the default is 3000. Each level of a recursion through a built-in function
 	// takes kilobytes.
 	CallDepth int
-	// HeapBytes is the live heap of the process at which the running event is interrupted; the default is none.
+	// HeapBytes is the live heap of the process at which the running event is interrupted, or, when none runs for long, an
+	// isolate of some age given up; the default is none.
 	HeapBytes uint64
 	// Timers is how many timers of a context may be set at once; the default is 10,000.
 	Timers int

@@ -4,6 +4,7 @@
   const global = globalThis;
   const { apply, construct, ownKeys, getPrototypeOf } = Reflect;
   const { evaluationAllowed, stack: layOut, transfer, detached, weakRefs, expandPattern } = host;
+  const { checkProxy, checkPattern, checkSource, checkDigits, maxBufferBytes, maxList } = host;
   const { then } = Promise.prototype;
 
   const define = (target, members) => {
@@ -172,11 +173,15 @@
   };
   function SafeProxy(target, handler) {
     if (!new.target) throw new TypeError("Constructor Proxy requires 'new'");
+    checkProxy(target);
     return new EngineProxy(target, copying(handler));
   }
   Object.defineProperty(SafeProxy, "name", { value: "Proxy" });
   SafeProxy.prototype = undefined;
-  SafeProxy.revocable = (target, handler) => EngineProxy.revocable(target, copying(handler));
+  SafeProxy.revocable = (target, handler) => {
+    checkProxy(target);
+    return EngineProxy.revocable(target, copying(handler));
+  };
 
   const replace = (name, value) => Object.defineProperty(global, name, { value, writable: true, configurable: true });
   replace("Proxy", SafeProxy);
@@ -184,6 +189,7 @@
   // Patterns with \p{…} that are made at run time; those of literals are rewritten when the script is compiled.
   const EngineRegExp = RegExp;
   function PatternRegExp(pattern, flags) {
+    checkPattern(pattern);
     if (typeof pattern === "string" && typeof flags === "string") pattern = expandPattern(pattern, flags);
     if (new.target) return construct(EngineRegExp, [pattern, flags], new.target);
     if (flags === undefined && pattern instanceof EngineRegExp && pattern.constructor === PatternRegExp) return pattern;
@@ -316,12 +322,72 @@
     );
   }
 
+  // Buffers: the engine would take whatever size from the process, which ends where there is not so much.
+  const replaceConstructor = (name, f) => {
+    const Engine = global[name];
+    Object.defineProperties(f, Object.getOwnPropertyDescriptors(Engine));
+    Object.setPrototypeOf(f, getPrototypeOf(Engine));
+    Object.defineProperty(Engine.prototype, "constructor", { value: f, writable: true, configurable: true });
+    replace(name, f);
+  };
+  const boundBuffers = (name) => {
+    const Engine = global[name];
+    const most = maxBufferBytes / (Engine.BYTES_PER_ELEMENT ?? 1);
+    replaceConstructor(name, function (...args) {
+      if (!new.target) throw new TypeError(`Constructor ${name} requires 'new'`);
+      const source = args[0];
+      if ((typeof source === "object" ? source?.length : source) > most) {
+        throw new RangeError(name === "ArrayBuffer" ? "Array buffer allocation failed" : "Invalid typed array length");
+      }
+      return construct(Engine, args, new.target);
+    });
+  };
+  boundBuffers("ArrayBuffer");
+  for (const element of ["Int8", "Uint8", "Uint8Clamped", "Int16", "Uint16", "Int32", "Uint32", "Float32", "Float64"])
+    boundBuffers(element + "Array");
+  boundBuffers("BigInt64Array");
+  boundBuffers("BigUint64Array");
+
+  const EngineBigInt = BigInt;
+  replaceConstructor("BigInt", function (value) {
+    if (new.target) throw new TypeError("BigInt is not a constructor");
+    if (typeof value === "string") checkDigits(value);
+    return EngineBigInt(value);
+  });
+
+  // Lists within lists: the engine's own goes round and round in one that has itself.
+  const { isArray } = Array;
+  const { flat: engineFlat, forEach } = Array.prototype;
+  Object.defineProperty(Array.prototype, "flat", {
+    value: {
+      flat(depth = 1) {
+        depth = Math.trunc(Number(depth)) || 0;
+        if (this.length > maxList) throw new RangeError("Invalid array length");
+        if (depth <= 1) return apply(engineFlat, this, [depth]);
+        const out = [];
+        const add = (list, depth) =>
+          apply(forEach, list, [
+            (item) => {
+              if (depth > 0 && isArray(item)) add(item, depth - 1);
+              else out.push(item);
+            },
+          ]);
+        add(this, depth);
+        return out;
+      },
+    }.flat,
+    writable: true,
+    configurable: true,
+  });
+  Object.defineProperty(Array.prototype.flat, "length", { value: 0, configurable: true });
+
   // Strings as the source of a typed array.
   const typedArray = getPrototypeOf(Uint8Array);
   const engineFrom = typedArray.from;
   Object.defineProperty(typedArray, "from", {
     value: {
       from(source, ...rest) {
+        if (source?.length > maxBufferBytes) throw new RangeError(`Invalid typed array length: ${source.length}`);
         return apply(engineFrom, this, [typeof source === "string" ? [...source] : source, ...rest]);
       },
     }.from,
@@ -621,6 +687,7 @@
       eval(code) {
         if (typeof code !== "string") return code;
         refuse();
+        checkSource(code);
         return engineEval(code);
       },
     }.eval,
@@ -629,6 +696,7 @@
     const Guarded = {
       [name]: function (...args) {
         refuse();
+        checkSource(...args);
         return construct(Engine, args, new.target ?? Engine);
       },
     }[name];

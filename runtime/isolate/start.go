@@ -60,11 +60,17 @@ func (i *Isolate) runTopLevel(p *Program) error {
 	if err := i.takeFunctions(); err != nil {
 		return err
 	}
+	if err := i.installBounds(); err != nil {
+		return fmt.Errorf("bound the engine: %w", err)
+	}
 	if err := i.runShim(); err != nil {
 		return fmt.Errorf("run the shim: %w", err)
 	}
 	if err := i.installWording(); err != nil {
 		return fmt.Errorf("install the wording of errors: %w", err)
+	}
+	if err := i.DefineGlobal(bigFunction, i.Function(bigFunction, 1, i.big)); err != nil {
+		return fmt.Errorf("install the bounds of BigInts: %w", err)
 	}
 	if err := i.installJSON(); err != nil {
 		return fmt.Errorf("install JSON: %w", err)
@@ -143,9 +149,19 @@ func (i *Isolate) runShim() error {
 		},
 		"stack":    func(c goja.FunctionCall) goja.Value { return i.rt.ToValue(V8Stack(c.Argument(0).String())) },
 		"transfer": i.transfer, "expandPattern": i.expandPattern,
+		"checkProxy": i.checkProxy, "checkSource": i.checkSource, "checkDigits": i.checkDigits,
+		"checkPattern": func(c goja.FunctionCall) goja.Value {
+			i.pattern(c.Argument(0))
+			return goja.Undefined()
+		},
 		"detached": func(c goja.FunctionCall) goja.Value { return i.rt.ToValue(i.buffer(c.Argument(0)).Detached()) },
 	} {
 		if err := host.Set(name, f); err != nil {
+			return err
+		}
+	}
+	for name, limit := range map[string]int64{"maxBufferBytes": maxBufferBytes, "maxList": maxList} {
+		if err := host.Set(name, limit); err != nil {
 			return err
 		}
 	}
@@ -166,8 +182,8 @@ func (i *Isolate) buffer(v goja.Value) goja.ArrayBuffer {
 	return o.Export().(goja.ArrayBuffer)
 }
 
-// maxBufferBytes bounds an ArrayBuffer that transfer makes.
-const maxBufferBytes = 1 << 30
+// maxBufferBytes bounds an ArrayBuffer.
+const maxBufferBytes = 1 << 29
 
 // transfer(buffer, length) moves the bytes of a buffer to a new one.
 func (i *Isolate) transfer(c goja.FunctionCall) goja.Value {

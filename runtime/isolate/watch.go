@@ -1,13 +1,26 @@
 package isolate
 
 import (
+	"runtime"
 	"runtime/metrics"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
 // watchTick is how often a turn is looked at while it runs. Shorter turns are never looked at.
 const watchTick = 20 * time.Millisecond
+
+// stuckGrace is how long a turn that was interrupted may still run. It is longer only within a built-in function, which
+// the engine does not interrupt.
+const stuckGrace = 2 * time.Second
+
+// stuckPatience is how long a built-in function may run on in an isolate that was given up before Options.OnStuck is
+// told.
+const stuckPatience = time.Minute
+
+// leakAge is how old an isolate is at least that is given up because the heap is full while nothing in it runs.
+const leakAge = 10 * time.Second
 
 // watch interrupts turns that compute for too long. It measures time on the wall while a turn runs: on a machine with
 // more to run than cores that is more than was computed.
@@ -25,6 +38,11 @@ type watch struct {
 	start   time.Duration // since base
 	budget  time.Duration
 	fired   *interruption
+	// firedAt is when the turn was interrupted, since base.
+	firedAt time.Duration
+
+	// stopping is true from the interruption of a turn to its end.
+	stopping atomic.Bool
 }
 
 func (w *watch) init(i *Isolate) {
@@ -50,6 +68,7 @@ func (w *watch) end() (used time.Duration, fired *interruption) {
 	defer w.mu.Unlock()
 	fired, w.fired, w.running = w.fired, nil, false
 	if fired != nil {
+		w.stopping.Store(false)
 		w.isolate.rt.ClearInterrupt()
 	}
 	return time.Since(w.base) - w.start, fired
@@ -61,24 +80,38 @@ const cpuText = "Worker exceeded CPU time limit."
 const memoryText = "Worker exceeded memory limit."
 
 func (w *watch) look() {
+	limit := w.isolate.options.Limits.HeapBytes
+	full := limit > 0 && heapFull(limit)
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if !w.running || w.fired != nil {
+	now := time.Since(w.base)
+	left := w.budget - (now - w.start)
+	switch {
+	case !w.running:
 		w.armed = false
+		if full && now > leakAge {
+			w.isolate.giveUp(OutcomeExceededMemory, memoryText)
+		}
 		return
-	}
-	left := w.budget - (time.Since(w.base) - w.start)
-	switch limit := w.isolate.options.Limits.HeapBytes; {
+	case w.fired != nil && now-w.firedAt > stuckGrace:
+		w.armed = false
+		w.isolate.giveUpStuck(w.fired)
+		return
+	case w.fired != nil:
 	case left <= 0:
 		w.fire(&interruption{outcome: OutcomeExceededCPU, message: cpuText})
-	case limit > 0 && heapBytes() > limit:
+	case full:
 		w.fire(&interruption{outcome: OutcomeExceededMemory, message: memoryText})
 	}
-	w.timer.Reset(max(min(watchTick, left), time.Millisecond))
+	if left <= 0 {
+		left = watchTick
+	}
+	w.timer.Reset(min(watchTick, left))
 }
 
 func (w *watch) fire(x *interruption) {
-	w.fired = x
+	w.fired, w.firedAt = x, time.Since(w.base)
+	w.stopping.Store(true)
 	w.isolate.rt.Interrupt(x)
 }
 
@@ -89,6 +122,15 @@ func (w *watch) interrupt(x *interruption) {
 	if w.running && w.fired == nil {
 		w.fire(x)
 	}
+}
+
+// heapFull reports whether the heap has more than limit bytes that are in use.
+func heapFull(limit uint64) bool {
+	if heapBytes() <= limit {
+		return false
+	}
+	runtime.GC() // what is over may be garbage
+	return heapBytes() > limit
 }
 
 // heapBytes is the live heap of the process, with what was not collected yet.
