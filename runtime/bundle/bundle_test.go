@@ -175,6 +175,11 @@ func TestReadRefuses(t *testing.T) {
 			t.Errorf("%s: error %v, want %v", name, err, tc.want)
 		}
 	}
+	newer := bytes.Replace(whole, []byte("bundle 1"), []byte("bundle 2"), 1)
+	if _, err := Read(bytes.NewReader(newer)); err == nil || !strings.Contains(err.Error(),
+		"its format is 2, and this version of tandem reads 1; build it with this version") {
+		t.Errorf("another version: error %v", err)
+	}
 	if _, err := Open(filepath.Join(t.TempDir(), "gone")); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("error %v, want that there is no file", err)
 	}

@@ -10,6 +10,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 )
 
@@ -21,8 +22,12 @@ var (
 	ErrCorrupt = errors.New("bundle file is damaged")
 )
 
-// magic and the hash are the first line of a file.
-const magic = "tandem-bundle 1 "
+// magic and the hash are the first line of a file; kind and the number of the format begin it, in every version.
+const (
+	kind   = "tandem-bundle "
+	format = "1"
+	magic  = kind + format + " "
+)
 
 // The members of the archive, in their order.
 const (
@@ -110,7 +115,7 @@ func Read(r io.Reader) (*Bundle, error) {
 	}
 	want, ok := strings.CutPrefix(strings.TrimSuffix(string(head), "\n"), magic)
 	if !ok || len(want) != 64 {
-		return nil, ErrFormat
+		return nil, otherFormat(string(head))
 	}
 	members, err := readMembers(in)
 	if err != nil {
@@ -124,6 +129,17 @@ func Read(r io.Reader) (*Bundle, error) {
 		return nil, fmt.Errorf("%w: its content has the hash %s, not %s", ErrCorrupt, b.hash, want)
 	}
 	return b, nil
+}
+
+// otherFormat is why a file with this beginning is not read.
+func otherFormat(head string) error {
+	rest, ok := strings.CutPrefix(head, kind)
+	number, _, _ := strings.Cut(rest, " ")
+	if _, err := strconv.ParseUint(number, 10, 16); !ok || err != nil {
+		return ErrFormat
+	}
+	return fmt.Errorf("%w: its format is %s, and this version of tandem reads %s; build it with this version",
+		ErrFormat, number, format)
 }
 
 // readMembers reads the archive. Each member may be there once and is bounded.
