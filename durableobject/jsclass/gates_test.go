@@ -23,7 +23,7 @@ func TestSections(t *testing.T) {
 		"properties": `const e = new Error("busy"); e.retryable = true; e.overloaded = true; throw e`,
 		"custom":     `class CE extends Error { get name() { return "CE" } } throw new CE("msg")`,
 		"text":       `throw "a string"`,
-		"clone":      `return () => 1`,
+		"clone":      `return new WeakSet()`,
 		"instance":   `class A {} return new A()`,
 	}), []string{"Probe"}, func(w *world) {
 		w.want("Probe", "block", `[5, "begin,end,after,other"]`)
@@ -43,8 +43,7 @@ func TestSections(t *testing.T) {
 		w.wantError("Probe", "properties", "Error: busy [remote] [retryable] [overloaded]")
 		w.wantError("Probe", "custom", "Error: CE: msg [remote]")
 		w.wantError("Probe", "text", "Error: a string [remote]")
-		w.wantError("Probe", "clone", "DataCloneError: A function could not be cloned: functions cannot be passed between "+
-			"objects yet, only values. [remote]")
+		w.wantError("Probe", "clone", "DataCloneError: #<WeakSet> could not be cloned. [remote]")
 		w.wantError("Probe", "instance",
 			`DataCloneError: Could not serialize object of type "A". This type does not support serialization. [remote]`)
 	})

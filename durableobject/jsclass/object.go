@@ -51,7 +51,7 @@ func (c *class) New(ctx context.Context, s *actor.State) (actor.Instance, error)
 		return nil, fmt.Errorf("start the script: %w", env.Outward(c.script.compatibility(), err))
 	}
 	o := &object{class: c, state: s, isolate: i, engine: engineOf(i)}
-	o.context = i.NewContext(isolate.ContextOptions{Object: true, Deliver: o.deliver, Settled: o.settled})
+	o.context = i.NewContext(isolate.ContextOptions{Owner: o, Object: true, Deliver: o.deliver, Settled: o.settled})
 	if err := o.run(ctx, &o.root, o.construct, nil); err != nil {
 		return nil, o.outward(err)
 	}
@@ -206,21 +206,11 @@ type writerOnly struct{ io.Writer }
 
 // Texts of calls. Like workerd.
 const (
-	noMethodText = "The RPC receiver does not implement the method %q."
 	reservedText = "'%s' is a reserved method and cannot be called over RPC."
 	legacyText   = "The receiving Durable Object does not support RPC, because its class was not declared with `extends " +
 		"DurableObject`. In order to enable RPC, make sure your class extends the special class `DurableObject`, which can " +
 		"be imported from the module \"cloudflare:workers\"."
 )
-
-// reserved reports whether a name cannot be called.
-func reserved(method string) bool {
-	switch method {
-	case "fetch", "connect", "alarm", "webSocketMessage", "webSocketClose", "webSocketError", "dup", "constructor":
-		return true
-	}
-	return false
-}
 
 func refused(format string, args ...any) error {
 	return &sidecar.Error{
@@ -228,31 +218,13 @@ func refused(format string, args ...any) error {
 	}
 }
 
-// Call implements actor.Instance. Without arguments it reads a property.
+// Call implements actor.Instance. Without arguments it reads a property. Stubs in the result are dropped.
 func (o *object) Call(ctx context.Context, method string, args []byte) ([]byte, error) {
-	switch {
-	case reserved(method):
-		return nil, refused(reservedText, method)
-	case !o.supportsRPC:
-		return nil, refused(legacyText)
-	}
-	var out []byte
-	r := o.engine.realm
-	err := o.run(ctx, &o.root, func(*isolate.Event) (goja.Value, error) {
-		list, err := env.Decode(r, args)
-		if err != nil {
-			return nil, err
-		}
-		v, err := o.engine.classes.Invoke(o.instance, method, list)
-		if errors.Is(err, env.ErrNoMethod) {
-			err = refused(noMethodText, method)
-		}
-		return v, err
-	}, func(_ *isolate.Event, v goja.Value) error {
-		out = env.Encode(r, v, env.ForCall)
-		return nil
+	v, err := o.Invoke(ctx, sidecar.Invocation{
+		Path: []string{method}, Read: len(args) == 0, Args: sidecar.Value{Bytes: args},
 	})
-	return out, o.uncaught(ctx, err, len(args) > 0)
+	v.Drop()
+	return v.Bytes, err
 }
 
 // HandlesAlarms implements actor.AlarmHandler.

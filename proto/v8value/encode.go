@@ -47,7 +47,7 @@ func (e *encoder) value(v Value) error {
 		e.string(v)
 	case UTF16:
 		e.twoByte(v)
-	case Date, *Object, *Array, *Map, *Set, *RegExp, *Boxed, *ArrayBuffer, *View, *Error:
+	case Date, *Object, *Array, *Map, *Set, *RegExp, *Boxed, *ArrayBuffer, *View, *Error, *Host:
 		return e.object(v)
 	default:
 		return fmt.Errorf("%w: %T", ErrUnsupported, v)
@@ -210,6 +210,13 @@ func (e *encoder) body(v Value) error {
 		return e.view(v)
 	case *Error:
 		return e.error(v)
+	case *Host:
+		if v.Kind >= MaxHostKind {
+			return fmt.Errorf("%w: a platform object of kind %d", ErrUnsupported, v.Kind)
+		}
+		e.buf = append(e.buf, tagHostObject)
+		e.buf = binary.AppendUvarint(e.buf, uint64(firstHostKind+v.Kind))
+		return e.value(v.Value)
 	}
 	return fmt.Errorf("%w: %T", ErrUnsupported, v)
 }

@@ -14,6 +14,12 @@ func (d *decoder) hostObject() (Value, error) {
 	if err != nil {
 		return nil, err
 	}
+	if kind >= firstHostKind && kind-firstHostKind < MaxHostKind {
+		h := &Host{Kind: kind - firstHostKind}
+		d.begin(h)
+		h.Value, err = d.value()
+		return h, err
+	}
 	if kind != hostError {
 		return nil, fmt.Errorf("%w: an object of the platform's own (kind %d)", ErrUnsupported, kind)
 	}

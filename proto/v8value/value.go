@@ -1,6 +1,9 @@
 package v8value
 
-import "errors"
+import (
+	"errors"
+	"slices"
+)
 
 // Version is the format version that Encode writes. Decode also reads 13 and 14, and data without a header as 13, as
 // workerd does.
@@ -48,6 +51,11 @@ func (o *Object) Get(name string) Value {
 		}
 	}
 	return Undefined{}
+}
+
+// Has reports whether there is a property with this name.
+func (o *Object) Has(name string) bool {
+	return slices.ContainsFunc(o.Properties, func(p Property) bool { return p.Key == name })
 }
 
 // Hole is an element that a dense array lacks.
@@ -117,6 +125,21 @@ type Error struct {
 	// Message, Stack and Cause are Undefined when absent.
 	Message, Stack, Cause Value
 }
+
+// Host is an object of the platform's own, made of a value. V8 leaves such objects to its embedder: of those that workerd
+// writes, only errors are known (see Error), and those that Encode writes are known to Decode alone.
+type Host struct {
+	// Kind says what it is; what kinds there are is the business of those who write and read them. It is less than
+	// MaxHostKind.
+	Kind  uint32
+	Value Value
+}
+
+// MaxHostKind bounds the kinds of Host.
+const MaxHostKind = 1 << 16
+
+// firstHostKind is the number that stands for kind 0: far from workerd's own numbers.
+const firstHostKind = 1 << 20
 
 // errorClass maps one of V8's prototype tags to the name of the class.
 func errorClass(tag byte) (string, bool) {

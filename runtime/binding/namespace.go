@@ -88,6 +88,19 @@ func (s *Stub) Call(ctx context.Context, method string, args []byte) ([]byte, er
 	return value, err
 }
 
+// Invoke makes a call or reads a property, with stubs in its arguments and in its result, as sidecar.Stub's Invoke does.
+func (s *Stub) Invoke(ctx context.Context, in sidecar.Invocation) (sidecar.Value, error) {
+	if e := s.broken.Load(); e != nil {
+		return sidecar.Value{}, e
+	}
+	value, err := sidecar.Invoke(ctx, s.caller, s.target, in)
+	s.learn(err)
+	return value, err
+}
+
+// Target is what the stub's calls are for. Its epoch is not known.
+func (s *Stub) Target() sidecar.Target { return s.target }
+
 // learn notes that the object was reset. An error from further down is the object's own word, and no reset of it.
 func (s *Stub) learn(err error) {
 	if err == nil {

@@ -24,6 +24,9 @@ func (o *Order) Take() *Place {
 	return o.last
 }
 
+// After has the first place that is taken come after another order's.
+func (o *Order) After(p *Place) { o.last = p }
+
 // Begin waits until the call before has left, or ctx ends, and returns the context to make this one with.
 func (p *Place) Begin(ctx context.Context) context.Context {
 	if before := p.before; before != nil {

@@ -50,7 +50,7 @@ type Router struct {
 	closing chan struct{}
 }
 
-var _ sidecar.Caller = (*Router)(nil)
+var _ sidecar.Invoker = (*Router)(nil)
 
 // RouterOptions say how a Router works.
 type RouterOptions struct {
@@ -107,6 +107,16 @@ func (r *Router) Call(ctx context.Context, t sidecar.Target, method string, args
 	var value []byte
 	err := r.send(ctx, t, always, func(c sidecar.Caller, t sidecar.Target) (err error) {
 		value, err = c.Call(ctx, t, method, args)
+		return err
+	})
+	return value, err
+}
+
+// Invoke implements sidecar.Invoker.
+func (r *Router) Invoke(ctx context.Context, t sidecar.Target, in sidecar.Invocation) (sidecar.Value, error) {
+	var value sidecar.Value
+	err := r.send(ctx, t, always, func(c sidecar.Caller, t sidecar.Target) (err error) {
+		value, err = sidecar.Invoke(ctx, c, t, in)
 		return err
 	})
 	return value, err

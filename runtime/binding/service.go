@@ -46,3 +46,8 @@ func (s *Service) Fetch(ctx context.Context, r *http.Request) (*http.Response, e
 func (s *Service) Call(ctx context.Context, method string, args []byte) ([]byte, error) {
 	return s.caller.Call(ctx, s.target, method, args)
 }
+
+// Invoke makes a call or reads a property, with stubs in its arguments and in its result, as sidecar.Stub's Invoke does.
+func (s *Service) Invoke(ctx context.Context, in sidecar.Invocation) (sidecar.Value, error) {
+	return sidecar.Invoke(ctx, s.caller, s.target, in)
+}

@@ -123,16 +123,51 @@
 	}
 	class WorkflowEntrypoint extends WorkerEntrypoint {}
 	class RpcTarget {}
-	const absent = (name) =>
-		class {
-			constructor() {
-				throw new Error(name + " is not supported yet: only values can cross between objects");
-			}
-		};
+	tag(RpcTarget, "RpcTarget");
+	// Stubs of RPC are proxies of functions: the host makes them, and answers for the properties that these classes lack.
+	class RpcStub {
+		constructor(target) {
+			return host.newStub(target);
+		}
+		dup() {
+			return host.dup(this);
+		}
+		[Symbol.dispose]() {
+			host.dispose(this);
+		}
+	}
+	class RpcPromise {
+		constructor() {
+			guard();
+		}
+		then(fulfilled, rejected) {
+			return host.then(this, fulfilled, rejected);
+		}
+		catch(rejected) {
+			return host.then(this, undefined, rejected);
+		}
+		finally(f) {
+			return host.promise(this).finally(f);
+		}
+		[Symbol.dispose]() {
+			host.dispose(this);
+		}
+	}
+	class RpcProperty {
+		constructor() {
+			guard();
+		}
+	}
+	for (const name of ["then", "catch", "finally"]) {
+		defineProperty(RpcProperty.prototype, name, { value: RpcPromise.prototype[name], writable: true, configurable: true });
+	}
+	tag(RpcStub, "JsRpcStub");
+	tag(RpcPromise, "JsRpcPromise");
+	tag(RpcProperty, "JsRpcProperty");
 
 	// find looks for a method as RPC does: on the class and those that it extends, never on the instance itself.
 	const find = (instance, name) => {
-		const end = [null, DurableObject.prototype, WorkerEntrypoint.prototype, objectPrototype];
+		const end = [null, DurableObject.prototype, WorkerEntrypoint.prototype, RpcTarget.prototype, objectPrototype];
 		for (let p = getPrototypeOf(instance); !end.includes(p); p = getPrototypeOf(p)) {
 			if (name !== "constructor" && hasOwn(p, name)) return p;
 		}
@@ -141,11 +176,36 @@
 	// invoke calls a method, or reads a property when args is undefined.
 	const invoke = (instance, name, args) => {
 		const p = find(instance, name);
-		if (p === null) return host.noMethod;
+		if (p === null) return host.noMethod(name);
 		const v = Reflect.get(p, name, instance);
 		if (args === undefined) return v;
-		if (typeof v !== "function") throw new TypeError('"' + name + '" is not a function.');
+		if (typeof v !== "function") return host.notFunction(name);
 		return Reflect.apply(v, instance, args);
+	};
+	const isStub = (v) =>
+		v instanceof RpcStub || v instanceof RpcPromise || v instanceof RpcProperty || v instanceof Fetcher;
+	// may reports whether RPC may look at a property of v, and from where it is read then: what classes have on their
+	// prototypes, and what functions and plain objects have themselves.
+	const may = (v, name) => {
+		if (typeof v === "function") return isStub(v) || hasOwn(v, name) ? v : null;
+		if (typeof v !== "object" || v === null) return null;
+		const p = getPrototypeOf(v);
+		if (p === objectPrototype) return hasOwn(v, name) ? v : null;
+		if (v instanceof RpcTarget || v instanceof DurableObject || v instanceof WorkerEntrypoint) return find(v, name);
+		return isStub(v) ? v : null;
+	};
+	// follow is invoke for a path of properties that begins at any value.
+	const follow = (v, path, args) => {
+		let owner = v;
+		for (const name of path) {
+			const from = may(v, name);
+			if (from === null) return host.noMethod(name);
+			owner = v;
+			v = from === v ? v[name] : Reflect.get(from, name, v);
+		}
+		if (args === undefined) return v;
+		if (typeof v !== "function") return host.notFunction(path.length > 0 ? path[path.length - 1] : "(this)");
+		return Reflect.apply(v, owner, args);
 	};
 
 	return {
@@ -153,13 +213,12 @@
 		services: Fetcher.prototype,
 		objects: DurableObjectStub.prototype,
 		id: (handle) => new DurableObjectId(key, handle),
-		states, invoke, make, guard, tag, missing,
+		states, invoke, follow, make, guard, tag, missing,
 		isEntrypoint: (v) => typeof v === "function" && v.prototype instanceof WorkerEntrypoint,
 		supportsRPC: (instance) => instance instanceof DurableObject,
 		platform: [DurableObjectId, DurableObjectNamespace, Fetcher, DurableObjectStub],
 		module: {
-			DurableObject, WorkerEntrypoint, WorkflowEntrypoint, RpcTarget,
-			RpcStub: absent("RpcStub"), RpcPromise: absent("RpcPromise"), RpcProperty: absent("RpcProperty"),
+			DurableObject, WorkerEntrypoint, WorkflowEntrypoint, RpcTarget, RpcStub, RpcPromise, RpcProperty, ServiceStub: Fetcher,
 		},
 	};
 })

@@ -10,6 +10,7 @@ import (
 	"github.com/dop251/goja"
 
 	protokv "github.com/tandem-do/tandem/proto/kv"
+	"github.com/tandem-do/tandem/proto/sidecar"
 	"github.com/tandem-do/tandem/runtime/binding"
 	"github.com/tandem-do/tandem/runtime/binding/kv"
 	"github.com/tandem-do/tandem/runtime/bundle"
@@ -51,6 +52,7 @@ func (o Options) Env() func(*webapi.Realm) (*goja.Object, error) {
 		if err != nil {
 			return nil, err
 		}
+		c.options = o
 		env := r.Isolate().Runtime().NewObject()
 		if err := o.setValues(r, env); err != nil {
 			return nil, err
@@ -124,9 +126,13 @@ type Classes struct {
 
 	module                        *goja.Object
 	namespace, id, invoke, hasRPC goja.Callable
-	entrypoint                    goja.Callable
-	noMethod                      *goja.Object
+	entrypoint, followPath        goja.Callable
 	stubs                         stubObjects
+	// fault is why the call that was looked for last cannot be made, and unfound what is returned then.
+	fault   error
+	unfound *goja.Object
+	// options are what env is made of; they have Namespace and Service once there is an env.
+	options Options
 }
 
 type classesKey struct{}
@@ -141,7 +147,7 @@ func ClassesOf(r *webapi.Realm) (*Classes, error) {
 	if err != nil {
 		return nil, fmt.Errorf("compile the classes of bindings: %w", err)
 	}
-	c := &Classes{realm: r, noMethod: i.Runtime().NewObject()}
+	c := &Classes{realm: r, unfound: i.Runtime().NewObject()}
 	v, err := i.Runtime().RunProgram(p)
 	if err != nil {
 		return nil, err
@@ -159,6 +165,7 @@ func ClassesOf(r *webapi.Realm) (*Classes, error) {
 	c.namespace, _ = goja.AssertFunction(c.Internals.Get("namespace"))
 	c.id, _ = goja.AssertFunction(c.Internals.Get("id"))
 	c.invoke, _ = goja.AssertFunction(c.Internals.Get("invoke"))
+	c.followPath, _ = goja.AssertFunction(c.Internals.Get("follow"))
 	c.entrypoint, _ = goja.AssertFunction(c.Internals.Get("isEntrypoint"))
 	c.hasRPC, _ = goja.AssertFunction(c.Internals.Get("supportsRPC"))
 	i.Runtime().ForOf(c.Internals.Get("platform"), func(class goja.Value) bool {
@@ -179,13 +186,14 @@ func (c *Classes) host() (*goja.Object, error) {
 	for name, f := range map[string]func(goja.FunctionCall) goja.Value{
 		"uniqueID": c.uniqueID, "namedID": c.namedID, "parseID": c.parseID,
 		"describeID": c.describeID, "textOfID": c.textOfID, "equalIDs": c.equalIDs,
-		"stub": c.stub, "fetch": c.fetch,
+		"stub": c.stub, "fetch": c.fetch, "noMethod": c.noMethod, "notFunction": c.notFunction,
+		"newStub": c.newStub, "dup": c.dup, "dispose": c.dispose, "then": c.thenOf, "promise": c.promise,
 	} {
 		if err := o.Set(name, i.Function(name, 0, f)); err != nil {
 			return nil, err
 		}
 	}
-	return o, o.Set("noMethod", c.noMethod)
+	return o, nil
 }
 
 // Namespace makes the object of a namespace.
@@ -206,16 +214,33 @@ func (c *Classes) SupportsRPC(instance goja.Value) bool {
 	return err == nil && v.ToBoolean()
 }
 
-// ErrNoMethod is returned by Invoke when the class has no such method that may be called.
-var ErrNoMethod = errors.New("no such method")
-
-// Invoke calls a method of an instance with an array of arguments, or reads a property when args is undefined.
-func (c *Classes) Invoke(instance goja.Value, method string, args goja.Value) (goja.Value, error) {
-	v, err := c.invoke(goja.Undefined(), instance, c.realm.Isolate().Runtime().ToValue(method), args)
-	if err == nil && v == goja.Value(c.noMethod) {
-		err = ErrNoMethod
+// follow calls what a path leads to from a value, with an array of arguments, or reads it when args is undefined. instance
+// says that the value is one of a class that extends DurableObject or WorkerEntrypoint. Errors are *sidecar.Error where there is nothing to call, and what the script throws.
+func (c *Classes) follow(on goja.Value, instance bool, path []string, args goja.Value) (v goja.Value, err error) {
+	rt := c.realm.Isolate().Runtime()
+	if len(path) == 1 && instance {
+		v, err = c.invoke(goja.Undefined(), on, rt.ToValue(path[0]), args)
+	} else {
+		list := make([]any, len(path))
+		for n, name := range path {
+			list[n] = name
+		}
+		v, err = c.followPath(goja.Undefined(), on, rt.NewArray(list...), args)
+	}
+	if err == nil && v == goja.Value(c.unfound) {
+		err, c.fault = c.fault, nil
 	}
 	return v, err
+}
+
+func (c *Classes) noMethod(call goja.FunctionCall) goja.Value {
+	c.fault = sidecar.NoSuchMethod([]string{call.Argument(0).String()})
+	return c.unfound
+}
+
+func (c *Classes) notFunction(call goja.FunctionCall) goja.Value {
+	c.fault = sidecar.NotFunction([]string{call.Argument(0).String()})
+	return c.unfound
 }
 
 func namespaceOf(call goja.FunctionCall) *binding.Namespace {

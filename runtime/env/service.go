@@ -2,14 +2,16 @@ package env
 
 import (
 	"context"
+	"encoding/hex"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net/http"
 
 	"github.com/dop251/goja"
 
+	"github.com/tandem-do/tandem/proto/objectid"
 	"github.com/tandem-do/tandem/proto/sidecar"
+	"github.com/tandem-do/tandem/proto/v8value"
 	"github.com/tandem-do/tandem/runtime/bundle"
 	"github.com/tandem-do/tandem/runtime/isolate"
 	"github.com/tandem-do/tandem/runtime/webapi"
@@ -44,7 +46,7 @@ func (o Options) setServices(c *Classes, env *goja.Object, reasons map[string]st
 
 // service makes the stub of a service.
 func (c *Classes) service(to Service) goja.Value {
-	return c.stubs.new(&stub{callee: to}, goja.Undefined(), goja.Undefined())
+	return c.stubs.new(&stub{callee: to, invoker: invokerOf(to)}, goja.Undefined(), goja.Undefined())
 }
 
 // serialized begins a value in V8's format, and no JSON.
@@ -53,7 +55,7 @@ const serialized = 0xff
 // Texts of calls of entrypoints. Like workerd.
 const (
 	noEntrypointText = "The entrypoint name %s was not found."
-	noMethodText     = "The RPC receiver does not implement the method %q."
+	reservedText     = "'%s' is a reserved method and cannot be called over RPC."
 )
 
 // FetchEntrypoint delivers a request to the entrypoint that a binding names, as webapi.Fetch does. Errors are as another
@@ -66,23 +68,37 @@ func FetchEntrypoint(ctx context.Context, i *isolate.Isolate, to bundle.Service,
 	return resp, outward(ctx, i, err)
 }
 
-// CallEntrypoint delivers a call of a method, or the reading of a property when args is nil, to a new instance of the
-// exported class that a binding names, which has to extend WorkerEntrypoint. Errors are as another script sees them. It
-// may be called from any goroutine but the isolate's.
+// InvokeEntrypoint delivers a call of a method, or the reading of a property, to a new instance of the exported class that
+// a binding names, which has to extend WorkerEntrypoint. Its event lasts as long as the stubs in its result. Errors are as
+// another script sees them. It may be called from any goroutine but the isolate's.
+func InvokeEntrypoint(
+	ctx context.Context, i *isolate.Isolate, to bundle.Service, in sidecar.Invocation,
+) (sidecar.Value, error) {
+	if len(in.Path) > 0 && IsReserved(in.Path[0]) {
+		return sidecar.Value{}, noSuch(reservedText, in.Path[0])
+	}
+	r := &Received{in: in}
+	e := i.NewContext(isolate.ContextOptions{Owner: session{}}).Start(ctx, func(e *isolate.Event) (goja.Value, error) {
+		return callEntrypoint(e, to, r)
+	}, r.Finish)
+	sidecar.Entered(ctx)
+	return r.End(outward(ctx, i, e.Wait(ctx)))
+}
+
+// CallEntrypoint is InvokeEntrypoint of a method that takes no stubs, or of a property when args is nil; those in the
+// result are dropped.
 func CallEntrypoint(
 	ctx context.Context, i *isolate.Isolate, to bundle.Service, method string, args []byte,
 ) (out []byte, err error) {
-	err = i.NewContext(isolate.ContextOptions{}).Run(ctx, func(e *isolate.Event) (goja.Value, error) {
-		return callEntrypoint(e, to, method, args)
-	}, func(_ *isolate.Event, v goja.Value) error {
-		out = Encode(webapi.Of(i), v, ForCall)
-		return nil
+	v, err := InvokeEntrypoint(ctx, i, to, sidecar.Invocation{
+		Path: []string{method}, Read: args == nil, Args: sidecar.Value{Bytes: args},
 	})
-	return out, outward(ctx, i, err)
+	v.Drop()
+	return v.Bytes, err
 }
 
 // callEntrypoint runs in the event's first turn.
-func callEntrypoint(e *isolate.Event, to bundle.Service, method string, args []byte) (goja.Value, error) {
+func callEntrypoint(e *isolate.Event, to bundle.Service, in *Received) (goja.Value, error) {
 	r := webapi.Of(e.Context().Isolate())
 	c, err := ClassesOf(r)
 	if err != nil {
@@ -107,15 +123,87 @@ func callEntrypoint(e *isolate.Event, to bundle.Service, method string, args []b
 	if err != nil {
 		return nil, err
 	}
-	list, err := Decode(r, args)
-	if err != nil {
-		return nil, err
+	in.classes = c
+	return in.Start(e, instance)
+}
+
+// IsReserved reports whether a name cannot be called over RPC.
+func IsReserved(method string) bool {
+	switch method {
+	case "fetch", "connect", "alarm", "webSocketMessage", "webSocketClose", "webSocketError", "dup", "constructor":
+		return true
 	}
-	v, err := c.Invoke(instance, method, list)
-	if errors.Is(err, ErrNoMethod) {
-		err = noSuch(noMethodText, method)
+	return false
+}
+
+// described is a binding that can be passed to other scripts.
+type described interface {
+	// Target is what the binding's calls are for.
+	Target() sidecar.Target
+}
+
+// describe is how the stub of a binding crosses to another script; it reports false when it cannot.
+func describe(s Service) (v8value.Value, bool) {
+	d, ok := s.(described)
+	if !ok {
+		return nil, false
 	}
-	return v, err
+	t := d.Target()
+	o := &v8value.Object{}
+	set := func(name, value string) {
+		o.Properties = append(o.Properties, v8value.Property{Key: name, Value: value})
+	}
+	if t.Worker != "" {
+		set("worker", t.Worker)
+		set("entrypoint", t.Entrypoint)
+		set("props", string(t.Props))
+	} else {
+		set("namespace", t.Namespace)
+		set("id", t.ID.String())
+		if t.HasName {
+			set("name", t.Name)
+		}
+	}
+	return &v8value.Host{Kind: sidecar.HostService, Value: o}, true
+}
+
+// described makes the stub that describe took apart.
+func (c *Classes) described(v v8value.Value) (goja.Value, bool) {
+	o, ok := v.(*v8value.Object)
+	if !ok {
+		return nil, false
+	}
+	text := func(name string) string {
+		s, _ := o.Get(name).(string)
+		return s
+	}
+	if worker := text("worker"); worker != "" {
+		to := bundle.Service{Worker: worker, Entrypoint: text("entrypoint")}
+		if p := text("props"); p != "" {
+			to.Props = json.RawMessage(p)
+		}
+		if c.options.Service == nil {
+			return nil, false
+		}
+		s := c.options.Service(to)
+		if s == nil {
+			return nil, false
+		}
+		return c.service(s), true
+	}
+	if c.options.Namespace == nil {
+		return nil, false
+	}
+	n := c.options.Namespace(text("namespace"))
+	var id objectid.ID
+	if b, err := hex.DecodeString(text("id")); err != nil || copy(id[:], b) != len(id) {
+		return nil, false
+	}
+	s := n.Get(id)
+	if o.Has("name") {
+		s = n.GetNamed(id, text("name"))
+	}
+	return c.service(s), true
 }
 
 func noSuch(format string, args ...any) error {
@@ -124,7 +212,7 @@ func noSuch(format string, args ...any) error {
 	}
 }
 
-// propsOf makes ctx.props of what a binding says, or returns nil.
+// propsOf makes ctx.props of what a binding says, JSON or a serialized value, or returns nil.
 func propsOf(r *webapi.Realm, props json.RawMessage) goja.Value {
 	if len(props) == 0 {
 		return nil

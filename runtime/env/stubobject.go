@@ -1,8 +1,6 @@
 package env
 
 import (
-	"errors"
-
 	"github.com/dop251/goja"
 )
 
@@ -12,15 +10,23 @@ type stubObjects struct {
 	classes *Classes
 	// services and objects are the prototypes of stubs.
 	services, objects *goja.Object
-	// target is what the objects of methods are proxies of: a function with no properties.
-	target *goja.Object
-	// rpc is whether stubs have methods.
-	rpc bool
-	// asked is the stub that was asked for stubKey last.
-	asked *stub
+	// properties and promises are what the objects of properties and of calls' promises are proxies of: functions without
+	// properties of their own.
+	properties, promises *goja.Object
+	// plain is the prototype of plain objects, target that of RpcTarget.
+	plain, target *goja.Object
+	// then is that of the engine's promises.
+	then goja.Callable
+	// dispose is Symbol.dispose, and nothing a function that does nothing.
+	dispose *goja.Symbol
+	nothing *goja.Object
+	// rpc is whether stubs have methods, and dupParams whether the stubs that a script passes on stay its own.
+	rpc, dupParams bool
+	// asked is the node that was asked for stubKey last.
+	asked *node
 }
 
-// stubKey is the name of a property by which a stub's object tells its stub to stubOfObject. To a script it is undefined.
+// stubKey is the name of a property by which the object of a stub tells its node to Classes.nodeOf. To a script it is undefined.
 const stubKey = "\x00stub"
 
 // illegalInvocation is workerd's message for a method that is called on something else.
@@ -33,14 +39,20 @@ func (o *stubObjects) install(c *Classes) error {
 	o.classes = c
 	o.services = c.Internals.Get("services").(*goja.Object)
 	o.objects = c.Internals.Get("objects").(*goja.Object)
-	o.target = i.Function("", 0, func(goja.FunctionCall) goja.Value { return goja.Undefined() })
-	if err := errors.Join(o.target.Delete("name"), o.target.Delete("length")); err != nil {
-		return err
+	rt := i.Runtime()
+	freeze, _ := goja.AssertFunction(rt.Get("Object").(*goja.Object).Get("freeze"))
+	o.properties, o.promises = o.callable("RpcProperty"), o.callable("RpcPromise")
+	for _, target := range []*goja.Object{o.properties, o.promises} {
+		if _, err := freeze(goja.Undefined(), target); err != nil {
+			return err
+		}
 	}
-	freeze, _ := goja.AssertFunction(i.Runtime().Get("Object").(*goja.Object).Get("freeze"))
-	if _, err := freeze(goja.Undefined(), o.target); err != nil {
-		return err
-	}
+	prototype := func(class goja.Value) *goja.Object { return class.(*goja.Object).Get("prototype").(*goja.Object) }
+	o.plain, o.target = prototype(rt.Get("Object")), prototype(c.module.Get("RpcTarget"))
+	o.then, _ = goja.AssertFunction(prototype(rt.Get("Promise")).Get("then"))
+	o.dispose, _ = rt.Get("Symbol").(*goja.Object).Get("dispose").(*goja.Symbol)
+	o.nothing = i.Function("", 0, func(goja.FunctionCall) goja.Value { return goja.Undefined() })
+	o.dupParams = i.Compatibility().Since("2026-01-20", "rpc_params_dup_stubs", "rpc_params_transfer_stubs")
 	o.rpc = i.Compatibility().Since("2024-04-03", "rpc", "no_rpc")
 	for _, flag := range i.Compatibility().Flags {
 		o.rpc = o.rpc || flag == "js_rpc"
@@ -61,8 +73,13 @@ func (o *stubObjects) new(s *stub, id, name goja.Value) *goja.Object {
 		readOnly(target, "id", id)
 	}
 	s.objects = o
-	s.object = rt.ToValue(rt.NewProxy(target, &goja.ProxyTrapConfig{Get: s.get})).(*goja.Object)
-	return s.object
+	s.node = node{classes: o.classes, stub: s}
+	traps := &goja.ProxyTrapConfig{Get: s.get, GetIdx: noIndex}
+	if o.rpc {
+		traps.Has = anything
+	}
+	s.node.proxy = rt.ToValue(rt.NewProxy(target, traps)).(*goja.Object)
+	return s.node.proxy
 }
 
 // readOnly defines a property as those of workerd's objects are.
@@ -73,8 +90,8 @@ func readOnly(o *goja.Object, name string, v goja.Value) {
 // get reads a property: what is there under a name that is none of the object's own is a method of the callee's.
 func (s *stub) get(target *goja.Object, name string, receiver goja.Value) goja.Value {
 	if name == stubKey {
-		if receiver == goja.Value(s.object) {
-			s.objects.asked = s
+		if receiver == goja.Value(s.node.proxy) {
+			s.objects.asked = &s.node
 		}
 		return goja.Undefined()
 	}
@@ -84,52 +101,5 @@ func (s *stub) get(target *goja.Object, name string, receiver goja.Value) goja.V
 	if name == "then" || !s.objects.rpc {
 		return goja.Undefined()
 	}
-	return s.objects.method(s, name)
-}
-
-// stubOfObject returns the stub behind its object, or nil.
-func (o *stubObjects) stubOfObject(v goja.Value) *stub {
-	object, ok := v.(*goja.Object)
-	if !ok {
-		return nil
-	}
-	o.asked = nil
-	object.Get(stubKey)
-	s := o.asked
-	o.asked = nil
-	return s
-}
-
-// method makes what a stub has under the name of a method: a function to call, and a value to await.
-func (o *stubObjects) method(s *stub, name string) goja.Value {
-	m := &method{stub: s, name: name}
-	rt := o.classes.realm.Isolate().Runtime()
-	return rt.ToValue(rt.NewProxy(o.target, &goja.ProxyTrapConfig{Apply: m.apply, Get: m.get}))
-}
-
-// method is a name that was read of a stub.
-type method struct {
-	stub *stub
-	name string
-}
-
-func (m *method) apply(_ *goja.Object, _ goja.Value, arguments []goja.Value) goja.Value {
-	return m.stub.objects.classes.call(m.stub, m.name, arguments, true)
-}
-
-// get reads a property of the function. Its then is that of the property's value.
-func (m *method) get(target *goja.Object, name string, _ goja.Value) goja.Value {
-	c := m.stub.objects.classes
-	switch name {
-	case "then", "catch", "finally":
-		return c.realm.Isolate().Function(name, 0, func(call goja.FunctionCall) goja.Value {
-			promise := c.call(m.stub, m.name, nil, false).(*goja.Object)
-			f, _ := goja.AssertFunction(promise.Get(name))
-			return c.must(f(promise, call.Arguments...))
-		})
-	}
-	if v := target.Get(name); v != nil {
-		return v
-	}
-	return goja.Undefined()
+	return s.objects.property(s, nil, name)
 }

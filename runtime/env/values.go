@@ -31,11 +31,6 @@ func Encode(r *webapi.Realm, v goja.Value, use Use) []byte {
 	return encode(r, r.Serialize(v, o), use)
 }
 
-// encodeList serializes the arguments of a call as an array.
-func encodeList(r *webapi.Realm, list []goja.Value) []byte {
-	return encode(r, r.SerializeList(list, webapi.SerializeOptions{PlainOnly: true, Host: refuseFunction(r)}), ForCall)
-}
-
 func encode(r *webapi.Realm, tree v8value.Value, use Use) []byte {
 	b, err := v8value.Encode(tree)
 	if err != nil {
@@ -57,20 +52,6 @@ func refuseFunction(r *webapi.Realm) func(*goja.Object) (v8value.Value, bool) {
 		}
 		return nil, false
 	}
-}
-
-// disposable gives the result of a call what `using` calls at the end of its block; there is nothing to dispose of.
-func disposable(r *webapi.Realm, v goja.Value) goja.Value {
-	o, ok := v.(*goja.Object)
-	if !ok {
-		return v
-	}
-	rt := r.Isolate().Runtime()
-	if symbol, ok := rt.Get("Symbol").(*goja.Object).Get("dispose").(*goja.Symbol); ok {
-		nothing := r.Isolate().Function("", 0, func(goja.FunctionCall) goja.Value { return goja.Undefined() })
-		_ = o.DefineDataPropertySymbol(symbol, nothing, goja.FLAG_TRUE, goja.FLAG_TRUE, goja.FLAG_FALSE)
-	}
-	return v
 }
 
 // Decode makes a value of what Encode wrote, here or in another script.

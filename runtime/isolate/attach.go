@@ -1,42 +1,59 @@
 package isolate
 
-// attachments are what other packages keep with a context, on the isolate's goroutine.
+import "sync"
+
+// attachments are what other packages keep with a context.
 type attachments struct {
+	mu     sync.Mutex // guards all below
 	values map[any]any
 	atEnd  []func()
+	ended  bool
 }
 
-// Value returns what was kept with the context under a key, or nil.
-func (c *Context) Value(key any) any { return c.attached.values[key] }
-
-// SetValue keeps a value with the context under a key of a type of the caller's own.
-func (c *Context) SetValue(key, value any) {
-	if c.attached.values == nil {
-		c.attached.values = map[any]any{}
+// Attach returns what is kept with the context under a key of a type of the caller's own; make makes it at the first
+// call. It may be called from any goroutine; make must not use the context.
+func (c *Context) Attach(key any, make func() any) any {
+	a := &c.attached
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	v, ok := a.values[key]
+	if !ok {
+		v = make()
+		if a.values == nil {
+			a.values = map[any]any{}
+		}
+		a.values[key] = v
 	}
-	c.attached.values[key] = value
+	return v
 }
 
-// AtEnd has f called when the context ends, on the isolate's goroutine and outside any turn; at once when it has ended.
-// When the isolate closes first, f is never called.
+// AtEnd has f called when the context ends, outside any turn; at once when it has ended. When the isolate closes first, f
+// is never called. It may be called from any goroutine, and f on any: it must not block.
 func (c *Context) AtEnd(f func()) {
-	if c.ended {
-		f()
-		return
+	a := &c.attached
+	a.mu.Lock()
+	ended := a.ended
+	if !ended {
+		a.atEnd = append(a.atEnd, f)
 	}
-	c.attached.atEnd = append(c.attached.atEnd, f)
+	a.mu.Unlock()
+	if ended {
+		f()
+	}
 }
-
-// Ended reports whether the context has ended.
-func (c *Context) Ended() bool { return c.ended }
 
 // Owner returns what ContextOptions.Owner said. It may be called from any goroutine.
 func (c *Context) Owner() any { return c.options.Owner }
 
 // runAtEnd calls what AtEnd was given.
 func (c *Context) runAtEnd() {
-	for _, f := range c.attached.atEnd {
+	a := &c.attached
+	a.mu.Lock()
+	a.ended = true
+	fs := a.atEnd
+	a.atEnd = nil
+	a.mu.Unlock()
+	for _, f := range fs {
 		f()
 	}
-	c.attached = attachments{}
 }

@@ -15,7 +15,8 @@ import (
 type SerializeOptions struct {
 	// PlainOnly refuses instances of the script's own classes, as calls do; storage keeps them as plain objects.
 	PlainOnly bool
-	// Host is asked first for every object that is a function or has a Go value behind it. It reports false when it knows
+	// Host is asked first for every object that is a function, a proxy or has a Go value behind it, and with PlainOnly for
+	// those that would be refused. It reports false when it knows
 	// nothing of it. What it returns may be of a type that v8value does not know, if the caller encodes it itself.
 	Host func(o *goja.Object) (v8value.Value, bool)
 }
@@ -112,7 +113,7 @@ func (s *serializer) object(o *goja.Object) v8value.Value {
 	}
 	defer func() { s.depth-- }()
 	kind := s.realm.kindOf(o)
-	if kind == kindFunction || s.realm.isNative(o) {
+	if kind == kindFunction || kind == kindProxy || s.realm.isNative(o) {
 		return s.host(o, kind)
 	}
 	switch kind {
@@ -138,8 +139,6 @@ func (s *serializer) object(o *goja.Object) v8value.Value {
 		return s.view(o)
 	case kindPromise:
 		s.fail("#<Promise> could not be cloned.")
-	case kindProxy:
-		s.fail("#<Object> could not be cloned.")
 	case kindWeak:
 		s.fail("#<%s> could not be cloned.", s.realm.tagOf(o))
 	}
@@ -161,6 +160,9 @@ func (s *serializer) host(o *goja.Object, kind kind) v8value.Value {
 	if kind == kindFunction {
 		s.fail("%s could not be cloned.", s.realm.call(s.realm.intrinsic.functionText, o).String())
 	}
+	if kind == kindProxy {
+		s.fail("#<Object> could not be cloned.")
+	}
 	s.unsupported(o)
 	return nil
 }
@@ -171,8 +173,8 @@ func (s *serializer) unsupported(o *goja.Object) {
 
 func (s *serializer) plain(o *goja.Object) v8value.Value {
 	if s.options.PlainOnly {
-		if p := o.Prototype(); p != nil && p != s.realm.intrinsic.objectPrototype {
-			s.unsupported(o)
+		if p := o.Prototype(); p != s.realm.intrinsic.objectPrototype {
+			return s.host(o, kindPlain)
 		}
 	}
 	out := &v8value.Object{}

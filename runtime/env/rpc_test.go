@@ -1,0 +1,281 @@
+package env_test
+
+import (
+	"context"
+	_ "embed"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/tandem-do/tandem/proto/sidecar"
+	"github.com/tandem-do/tandem/runtime/bundle"
+	"github.com/tandem-do/tandem/runtime/env"
+	"github.com/tandem-do/tandem/runtime/isolate"
+	"github.com/tandem-do/tandem/runtime/webapi"
+)
+
+//go:embed testdata/rpc.js
+var rpcSource string
+
+// entrypoint is an entrypoint of the script that calls it, on the same isolate.
+type entrypoint struct {
+	isolate func() *isolate.Isolate
+	to      bundle.Service
+}
+
+func (e *entrypoint) Fetch(ctx context.Context, r *http.Request) (*http.Response, error) {
+	return env.FetchEntrypoint(ctx, e.isolate(), e.to, r)
+}
+
+func (e *entrypoint) Call(ctx context.Context, method string, args []byte) ([]byte, error) {
+	return env.CallEntrypoint(ctx, e.isolate(), e.to, method, args)
+}
+
+func (e *entrypoint) Invoke(ctx context.Context, in sidecar.Invocation) (sidecar.Value, error) {
+	return env.InvokeEntrypoint(ctx, e.isolate(), e.to, in)
+}
+
+func (e *entrypoint) Target() sidecar.Target {
+	return sidecar.Target{Worker: e.to.Worker, Entrypoint: e.to.Entrypoint, Props: e.to.Props}
+}
+
+// probe is the body of a function of (S, env, ctx), and the JSON that it gives.
+type probe struct{ name, code, want string }
+
+// runProbes runs probes in a script at a compatibility date, each as a request.
+func runProbes(t *testing.T, date string, probes []probe) {
+	t.Helper()
+	var code strings.Builder
+	for _, p := range probes {
+		fmt.Fprintf(&code, "%q: async (S, env, ctx) => { %s },\n", p.name, p.code)
+	}
+	program, err := isolate.Compile(isolate.Source{
+		Name: "worker.js", Code: strings.Replace(rpcSource, "/*PROBES*/", code.String(), 1),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var i *isolate.Isolate
+	o := env.Options{
+		Manifest: &bundle.Manifest{
+			Name: "w", CompatibilityDate: date,
+			Services: []bundle.Service{{Binding: "SVC", Worker: "w", Entrypoint: "Service"}},
+		},
+		Service: func(to bundle.Service) env.Service {
+			return &entrypoint{isolate: func() *isolate.Isolate { return i }, to: to}
+		},
+	}
+	if i, err = isolate.New(t.Context(), program, o.Isolate(webapi.Options{})); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(i.Close)
+	for _, p := range probes {
+		t.Run(p.name, func(t *testing.T) {
+			if got := ask(t, i, p.name); got != p.want {
+				t.Errorf("got  %s\nwant %s", got, p.want)
+			}
+		})
+	}
+}
+
+// ask runs one probe.
+func ask(t *testing.T, i *isolate.Isolate, name string) string {
+	t.Helper()
+	q, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://x/"+url.PathEscape(name), http.NoBody)
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp, err := webapi.Fetch(t.Context(), i, q, webapi.Call{})
+	if err != nil {
+		return "fails " + err.Error()
+	}
+	defer resp.Body.Close()
+	b, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
+
+const newDate = "2026-04-01"
+
+// What stubs, promises and properties are to a script. The answers are those of workerd, as are all of this file's.
+func TestRPCObjects(t *testing.T) {
+	t.Parallel()
+	runProbes(t, newDate, []probe{
+		{"promise", `return kind(S.number())`, `["function","[object JsRpcPromise]","RpcPromise","",false,true,false,false]`},
+		{"property", `return kind(S.x.y)`, `["function","[object JsRpcProperty]","RpcProperty","",false,false,true,false]`},
+		{"stub", `return kind(await S.target(1))`, `["function","[object JsRpcStub]","RpcStub","",true,false,false,false]`},
+		{"then", `const t = await S.target(1);
+			return [typeof t.then, typeof S.then, typeof S.x.then, S.number().then(() => {}) instanceof Promise]`,
+			`["undefined","undefined","function",true]`},
+		{"in", `const t = await S.target(1); return ["nope" in t, "nope" in S, "fetch" in S]`, `[true,true,true]`},
+		{"assigned", `const t = await S.target(1); t.foo = 1; return [t.foo, delete t.foo, typeof t.foo]`, `[1,true,"function"]`},
+		{"index", `return [typeof S[0], typeof S.x[0], typeof S["01"]]`, `["undefined","undefined","function"]`},
+		{"JSON", `return JSON.stringify({ t: await S.target(1) })`, `"{}"`},
+		{"dispose", `const t = await S.target(1), o = await S.echo({ a: {} });
+			return [typeof t[Symbol.dispose], typeof t[Symbol.asyncDispose], typeof S.number()[Symbol.dispose],
+				typeof S.x[Symbol.dispose], typeof o[Symbol.dispose], typeof o.a[Symbol.dispose], Object.keys(o)]`,
+			`["function","undefined","function","undefined","function","undefined",["a"]]`},
+		{"constructors", `return [() => new RpcPromise(), () => new RpcStub(1), () => new RpcStub([]),
+				() => new RpcStub(new Date())].map((f) => { try { f() } catch (e) { return text(e) } })`,
+			`["TypeError: Illegal constructor","TypeError: Failed to construct 'JsRpcStub': constructor parameter 1 is not of ` +
+				`type 'Object'.","TypeError: RpcStubs can only wrap plain objects, functions, and RpcTarget derivatives.",` +
+				`"TypeError: RpcStubs can only wrap plain objects, functions, and RpcTarget derivatives."]`},
+		{"depth", `let p = S; for (let i = 0; i < 65; i++) p = p["a" + i];
+			return [await error(p), (() => { try { return p.x } catch (e) { return text(e) } })()]`,
+			`["TypeError: The RPC receiver does not implement the method \"a0\". (remote)",` +
+				`"TypeError: RPC pipelined property path is too deep (max 64)."]`},
+	})
+}
+
+// What can be called and read, and what cannot.
+func TestRPCMembers(t *testing.T) {
+	t.Parallel()
+	missing := func(name string) string {
+		return `"TypeError: The RPC receiver does not implement the method \"` + name + `\". (remote)"`
+	}
+	notFunction := func(name string) string { return `"TypeError: \"` + name + `\" is not a function. (remote)"` }
+	runProbes(t, newDate, []probe{
+		{"methods and getters", `const t = await S.target(1); return [await t.value, await t.inc(), await t.inc(5), await t.value]`,
+			`[1,2,7,7]`},
+		{"deep", `const t = await S.target(1); return [await t.deep.a.b, await t.deep.a.f(), await error(t.deep.x.y)]`,
+			`[7,8,` + missing("x") + `]`},
+		{"hidden", `const t = await S.target(1); return [await error(t.own), await error(t.own()), t.hasOwnProperty("a"),
+				await error(t.nope)]`,
+			`[` + missing("own") + `,` + missing("own") + `,false,` + missing("nope") + `]`},
+		{"no functions", `const t = await S.target(1); return [await error(t()), await error(t.value()), await error(S.object().a())]`,
+			`[` + notFunction("(this)") + `,` + notFunction("value") + `,` + notFunction("a") + `]`},
+		{"functions", `const f = await S.fn(); return [await f(1, 2), await f.extra.v, await f.extra.q(), await f.length,
+				await error(f.apply(null))]`, `[[1,2],2,1,2,` + missing("apply") + `]`},
+		{"reserved", `return [await error(S.dup()), await error(S.alarm())]`,
+			`["TypeError: 'dup' is a reserved method and cannot be called over RPC. (remote)",` +
+				`"TypeError: 'alarm' is a reserved method and cannot be called over RPC. (remote)"]`},
+		{"throws", `const t = await S.target(1); return [await error(t.fail()), await error(S.throws().a.b())]`,
+			`["RangeError: in a target (remote)","Error: boom (remote)"]`},
+	})
+}
+
+// Functions and targets as arguments.
+func TestRPCArguments(t *testing.T) {
+	t.Parallel()
+	runProbes(t, newDate, []probe{
+		{"function", `return [await S.call((a, b) => a + b, 1, 2), await S.call(async () => 3)]`, `[3,3]`},
+		{"target", `return S.use(new Target(4))`, `[4,7]`},
+		{"nested", `return S.call(async (o) => [await o.a[0](1), await o.m.get("t").value], { a: [(x) => x + 1], m: new Map([["t", new Target(9)]]) })`,
+			`[2,9]`},
+		{"same twice", `const f = (x) => x; return S.both(f, f)`, `[true,1,2]`},
+		{"stub", `const t = await S.target(6); return [await S.use(t), await t.value]`, `[[6,9],9]`},
+		{"there and back", `const f = () => 3, g = await S.echo(f); return [f === g, await g()]`, `[false,3]`},
+		{"throws", `return S.error(() => { throw Object.assign(new RangeError("cb"), { code: 3 }) })`, `["RangeError","cb",true]`},
+		{"returns a target", `const t = await S.call(() => new Target(9)); return t.value`, `9`},
+		{"kept", `await S.keep(() => 5); return error(S.again())`, `"Error: RPC stub used after being disposed. (remote)"`},
+		{"kept by dup", `return S.keepAndCall(() => 5)`, `5`},
+		{"of another event", `await S.keepAndCall(() => 5); return error(S.again())`,
+			`"Error: Cannot perform I/O on behalf of a different request. I/O objects (such as streams, request/response bodies, ` +
+				`and others) created in the context of one request handler cannot be accessed from a different request's handler. ` +
+				`This is a limitation of Cloudflare Workers which allows us to improve overall performance. (I/O type: Client) (remote)"`},
+		{"after the call", `log.length = 0; await S.later(() => 7); await scheduler.wait(20); return log`, `["later 7"]`},
+		{"refused", `return [await error(S.echo(S.number())), await error(S.echo(S.x)), await error(S.echo(new (class K {})())),
+				await error(S.echo(Object.create(null))), await error(S.echo(Promise.resolve()))]`,
+			`["DataCloneError: Could not serialize object of type \"RpcPromise\". This type does not support serialization.",` +
+				`"DataCloneError: Could not serialize object of type \"RpcProperty\". This type does not support serialization.",` +
+				`"DataCloneError: Could not serialize object of type \"K\". This type does not support serialization.",` +
+				`"DataCloneError: Could not serialize object of type \"Object\". This type does not support serialization.",` +
+				`"DataCloneError: #<Promise> could not be cloned."]`},
+		{"service", `return S.call(async (s) => [await s.echo(5), await (await s.fetch("http://x/")).text()], S)`, `[5,"fetched"]`},
+		{"too many", `return error(S.echo(Array.from({ length: 1025 }, () => () => 1)))`,
+			`"Error: A value may have at most 1024 stubs."`},
+	})
+}
+
+// Calls on results that are not there yet.
+func TestRPCPipelining(t *testing.T) {
+	t.Parallel()
+	missing := `"TypeError: The RPC receiver does not implement the method \"foo\". (remote)"`
+	runProbes(t, newDate, []probe{
+		{"calls", `return [await S.target(3).value, await S.target(3).inc(4), await S.target(3).sub(8).value]`, `[3,7,8]`},
+		{"properties", `return [await S.prop.value, await S.prop.inc(), await S.fn()(1, 2)]`, `[11,12,[1,2]]`},
+		{"objects", `const p = S.object().n, q = p.d; return [await S.object().a, await S.object().f(4), await q.value, await (await p).d.value]`,
+			`[1,8,4,4]`},
+		{"resolved", `const p = S.object(), o = await p; return [await p.f(2), await p.a, await o.f(3)]`, `[4,1,6]`},
+		{"missing", `return [await error(S.object().foo), await error(S.object().foo()), await error(S.number().foo), await error(S.nothing().foo.bar)]`,
+			`[` + missing + `,` + missing + `,` + missing + `,` + missing + `]`},
+		{"order", `const q = S.slow(12, 5), a = q.inc(), t = await q, b = t.inc(); return [await a, await b, await q.value]`, `[13,14,14]`},
+		{"order of calls", `const t = S.slow(0, 5); return Promise.all(Array.from({ length: 20 }, () => t.inc()))`,
+			`[1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20]`},
+		{"calls overlap", `log.length = 0; await Promise.all([S.slow(1, 20), S.slow(2, 1)]); return log.filter((l) => l.startsWith("slow"))`,
+			`["slow 2","slow 1"]`},
+	})
+}
+
+// When stubs end.
+func TestRPCDisposal(t *testing.T) {
+	t.Parallel()
+	const stub, promise = `"Error: RPC stub used after being disposed."`, `"Error: RPC promise used after being disposed."`
+	runProbes(t, newDate, []probe{
+		{"stub", `log.length = 0; const t = await S.target(21); t[Symbol.dispose](); const e = [await error(t.value), await error(t.inc())];
+			await scheduler.wait(1); return [...e, log]`, `[` + stub + `,` + stub + `,["disposed 21"]]`},
+		{"result", `log.length = 0; const o = await S.object(); o[Symbol.dispose](); const e = [await error(o.f(1)), await error(o.t.value)];
+			await scheduler.wait(1); return [...e, log.sort()]`, `[` + stub + `,` + stub + `,["disposed 3","disposed 4"]]`},
+		{"dup", `log.length = 0; const t = await S.target(34), d = t.dup(); t[Symbol.dispose](); const v = await d.value;
+			await scheduler.wait(1); const before = log.length; d[Symbol.dispose](); d[Symbol.dispose](); await scheduler.wait(1);
+			return [kind(d)[1], v, before, log]`, `["[object JsRpcStub]",34,0,["disposed 34"]]`},
+		{"promise", `const p = S.target(31); p[Symbol.dispose](); return [typeof await p, await error(p.value)]`, `["function",` + promise + `]`},
+		{"promise that has resolved", `const p = S.target(32), t = await p; p[Symbol.dispose](); return [await error(t.value), await error(p.value)]`,
+			`[` + stub + `,` + promise + `]`},
+		{"property read before", `const t = await S.target(1), v = t.value; t[Symbol.dispose](); return error(v)`, stub},
+		{"arguments", `log.length = 0; await S.use(new Target(40)); await scheduler.wait(1); return log`, `["disposed 43"]`},
+		{"returned", `const t = await S.target(5), u = await S.call(() => t); return [await u.value, await error(t.value)]`,
+			`[5,` + stub + `]`},
+		{"end of the event", `log.length = 0; ctx.waitUntil((async () => { await S.target(50) })()); return "left"`, `"left"`},
+		{"after the end of the event", `await scheduler.wait(1); return log`, `["disposed 50"]`},
+	})
+}
+
+// Before 2026-01-20 a stub among the arguments passes to the callee.
+func TestRPCTransfersStubs(t *testing.T) {
+	t.Parallel()
+	runProbes(t, "2025-12-01", []probe{
+		{"stub", `const t = await S.target(6); return [await S.use(t), await error(t.value)]`,
+			`[[6,9],"Error: RPC stub used after being disposed."]`},
+	})
+}
+
+// Stubs of the script's own.
+func TestRPCLocalStubs(t *testing.T) {
+	t.Parallel()
+	runProbes(t, newDate, []probe{
+		{"target", `const s = new RpcStub(new Target(3)); return [kind(s)[1], await s.value, await s.inc(), await s.sub(8).value]`,
+			`["[object JsRpcStub]",3,4,8]`},
+		{"function", `return new RpcStub((a) => a + 1)(1)`, `2`},
+		{"object", `const s = new RpcStub({ a: 1, f: () => 2, n: { m: 3 } }); return [await s.a, await s.f(), await s.n.m, await error(s.b)]`,
+			`[1,2,3,"TypeError: The RPC receiver does not implement the method \"b\". (remote)"]`},
+		{"copies", `const o = {}, s = new RpcStub((x) => { x.a = 1; return x === o }); return [await s(o), o]`, `[false,{}]`},
+		{"throws", `return error(new RpcStub(() => { throw new RangeError("q") })())`, `"RangeError: q (remote)"`},
+		{"passed", `const s = new RpcStub(new Target(7)); return [await S.use(s), await s.value]`, `[[7,10],10]`},
+	})
+}
+
+// An event that hangs is told so, also while it holds stubs, and one whose stubs are held is not.
+func TestRPCHangs(t *testing.T) {
+	t.Parallel()
+	runProbes(t, newDate, []probe{
+		{"callee", `return (await error(S.never())).slice(0, 40)`, `"Error: The Workers runtime canceled this"`},
+		{"callback", `return Promise.race([S.call(() => new Promise(() => {})), scheduler.wait(20).then(() => "waiting")])`, `"waiting"`},
+		{"holder", `const t = await S.target(1); await scheduler.wait(20); return t.value`, `1`},
+	})
+}
+
+// References that nobody disposes of end when the engine forgets them, or their event ends: nothing stays exported.
+func TestRPCDropsAll(t *testing.T) {
+	t.Parallel()
+	runProbes(t, newDate, slices.Concat(
+		[]probe{{"start", `log.length = 0; for (let n = 0; n < 3; n++) await S.object(); return 1`, `1`}},
+		[]probe{{"end", `await scheduler.wait(1); return log.length`, `6`}},
+	))
+}

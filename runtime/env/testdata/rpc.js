@@ -1,0 +1,120 @@
+// The scripts of rpc_test.go: a service, and what its tests call.
+(function (host) {
+	const { WorkerEntrypoint, RpcTarget, RpcStub, RpcPromise, RpcProperty } = host.require("cloudflare:workers");
+	const log = [];
+	let kept;
+	class Target extends RpcTarget {
+		own = 1;
+		constructor(n) {
+			super();
+			this.n = n;
+		}
+		get value() {
+			return this.n;
+		}
+		get deep() {
+			return { a: { b: 7, f: () => 8 } };
+		}
+		inc(by = 1) {
+			return (this.n += by);
+		}
+		sub(n) {
+			return new Target(n);
+		}
+		fail() {
+			throw new RangeError("in a target");
+		}
+		[Symbol.dispose]() {
+			log.push("disposed " + this.n);
+		}
+	}
+	class Service extends WorkerEntrypoint {
+		echo(...args) {
+			return args.length === 1 ? args[0] : args;
+		}
+		target(n) {
+			return new Target(n);
+		}
+		fn() {
+			return Object.assign((a, b) => [a, b], { extra: { v: 2, q: () => 1 } });
+		}
+		object() {
+			return { a: 1, t: new Target(3), f: (x) => x * 2, n: { d: new Target(4) } };
+		}
+		number() {
+			return 5;
+		}
+		nothing() {}
+		async slow(n, ms) {
+			await scheduler.wait(ms);
+			log.push("slow " + n);
+			return new Target(n);
+		}
+		get prop() {
+			return new Target(11);
+		}
+		async call(f, ...args) {
+			return await f(...args);
+		}
+		async use(t) {
+			return [await t.value, await t.inc(3)];
+		}
+		async keep(f) {
+			kept = f;
+		}
+		async keepAndCall(f) {
+			kept = f.dup();
+			return await kept();
+		}
+		async again() {
+			return await kept();
+		}
+		async both(f, g) {
+			return [f === g, await f(1), await g(2)];
+		}
+		async error(f) {
+			try {
+				await f();
+			} catch (e) {
+				return [e.name, e.message, e.remote];
+			}
+		}
+		async later(f) {
+			const mine = f.dup();
+			this.ctx.waitUntil(scheduler.wait(5).then(() => mine()).then((v) => log.push("later " + v), (e) => log.push(e.message)));
+		}
+		throws() {
+			throw new Error("boom");
+		}
+		never() {
+			return new Promise(() => {});
+		}
+		log() {
+			return log.splice(0);
+		}
+		fetch() {
+			return new Response("fetched");
+		}
+	}
+	const kind = (v) => [
+		typeof v, Object.prototype.toString.call(v), v.constructor.name, Object.getOwnPropertyNames(v).join(),
+		v instanceof RpcStub, v instanceof RpcPromise, v instanceof RpcProperty, v instanceof Function,
+	];
+	const text = (e) => `${e.name}: ${e.message}${e.remote ? " (remote)" : ""}`;
+	const error = (p) => p.then((v) => v, text);
+	const probes = {
+		/*PROBES*/
+	};
+	const worker = {
+		async fetch(request, env, ctx) {
+			const name = decodeURIComponent(new URL(request.url).pathname.slice(1));
+			try {
+				const v = await probes[name](env.SVC, env, ctx);
+				return Response.json(v === undefined ? "undefined" : v);
+			} catch (e) {
+				return new Response("throws " + text(e));
+			}
+		},
+	};
+	return { default: worker, Service };
+})
