@@ -287,6 +287,7 @@ func TestRefusesMalformedRequests(t *testing.T) {
 		{"incarnation must be", join(func(r *routerpb.JoinRequest) { r.Incarnation = "1" })},
 		{"address is empty", join(func(r *routerpb.JoinRequest) { r.Address = "" })},
 		{"address has 1025 bytes", join(func(r *routerpb.JoinRequest) { r.Address = strings.Repeat("x", 1025) })},
+		{"known_epoch is", join(func(r *routerpb.JoinRequest) { r.KnownEpoch = 1<<62 + 1 })},
 		{"namespaces has 1001 entries", join(func(r *routerpb.JoinRequest) { r.Namespaces = make([]string, 1001) })},
 		{"namespaces[1] is empty", join(func(r *routerpb.JoinRequest) { r.Namespaces = []string{"x", ""} })},
 		{"namespaces[0] has 513 bytes", join(func(r *routerpb.JoinRequest) { r.Namespaces[0] = strings.Repeat("x", 513) })},

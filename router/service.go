@@ -33,7 +33,7 @@ func (s *service) Join(ctx context.Context, r *routerpb.JoinRequest) (*routerpb.
 	err := s.ledger.do(ctx, func(now time.Time) {
 		granted, refused = s.ledger.join(now, lease.Record{
 			HostID: r.GetHostId(), Incarnation: r.GetIncarnation(), Address: r.GetAddress(),
-			Namespaces: r.GetNamespaces(),
+			Namespaces: r.GetNamespaces(), Epoch: r.GetKnownEpoch(),
 		})
 	})
 	if err != nil {

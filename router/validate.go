@@ -19,6 +19,8 @@ const (
 	maxAddressBytes = 1024
 	// maxNamespaces is how many classes a host may serve.
 	maxNamespaces = 1000
+	// maxKnownEpoch leaves room for as many epochs as will ever be granted.
+	maxKnownEpoch = 1 << 62
 )
 
 func invalid(format string, args ...any) error {
@@ -34,6 +36,9 @@ func validateJoin(r *routerpb.JoinRequest) error {
 	}
 	if err := validateAddress(r.GetAddress()); err != nil {
 		return err
+	}
+	if r.GetKnownEpoch() > maxKnownEpoch {
+		return invalid("known_epoch is %d, at most %d is allowed", r.GetKnownEpoch(), uint64(maxKnownEpoch))
 	}
 	if n := len(r.GetNamespaces()); n > maxNamespaces {
 		return invalid("namespaces has %d entries, at most %d are allowed", n, maxNamespaces)

@@ -145,3 +145,19 @@ func TestFollowHosts(t *testing.T) {
 		p.wantLocated("a unix:/a 3")
 	})
 }
+
+// A host that another router has known gets an epoch above what that one granted.
+func TestKnownEpoch(t *testing.T) {
+	bubble(t, func(t *testing.T, p *process) {
+		r, err := p.Join(t.Context(), &routerpb.JoinRequest{HostId: hostA, Incarnation: inc1, Address: "unix:/a", KnownEpoch: 50})
+		if err != nil || r.GetEpoch() != 51 {
+			t.Errorf("got epoch %d, %v, want 51", r.GetEpoch(), err)
+		}
+		if got := p.join(hostA, inc1); got != 51 {
+			t.Errorf("same incarnation: epoch %d, want 51", got)
+		}
+		if got := p.join(hostB, inc1); got != 52 {
+			t.Errorf("another host: epoch %d, want 52", got)
+		}
+	})
+}

@@ -81,6 +81,11 @@ func (s *classes) set(worker string, list []durableobject.Class) (had map[*class
 // It returns when no instance of the earlier code is live, so that its engine may be closed. It fails, and changes
 // nothing, if a class is wrong or the host drains.
 func (h *Host) Deploy(ctx context.Context, list []durableobject.Class) error {
+	return h.DeployWorker(ctx, h.worker, list)
+}
+
+// DeployWorker is Deploy for one of several Workers; objects of the others are left alone.
+func (h *Host) DeployWorker(ctx context.Context, worker string, list []durableobject.Class) error {
 	for _, c := range list {
 		if err := c.Validate(); err != nil {
 			return err
@@ -93,7 +98,7 @@ func (h *Host) Deploy(ctx context.Context, list []durableobject.Class) error {
 	}
 	h.running.enter() // so that a drain waits for it
 	defer h.running.leave()
-	had, other := h.classes.set(h.worker, list)
+	had, other := h.classes.set(worker, list)
 	old := h.table.retire(had)
 	if other {
 		h.tellNamespaces(ctx)
@@ -111,7 +116,7 @@ func (h *Host) Deploy(ctx context.Context, list []durableobject.Class) error {
 			}
 		}
 	}
-	h.log.Info("objects have other code", "active", len(old), "reset", reset)
+	h.log.Info("objects have other code", "worker", worker, "active", len(old), "reset", reset)
 	return nil
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -37,6 +38,8 @@ type Options struct {
 	Worker string
 	// Classes are the Go classes that the host runs.
 	Classes []durableobject.Class
+	// Others are the classes of further Workers.
+	Others []WorkerClasses
 	// Services are the Go classes of the platform's own services: the first half of their unique keys is
 	// objectid.Platform.
 	Services []durableobject.Class
@@ -55,6 +58,14 @@ type Options struct {
 	Log *slog.Logger
 }
 
+// WorkerClasses are the classes of a Worker.
+type WorkerClasses struct {
+	// Worker is the first half of their unique keys.
+	Worker string
+	// Classes may be none, until the Worker gets some by DeployWorker.
+	Classes []durableobject.Class
+}
+
 // Validate says all that is wrong with the options.
 func (o Options) Validate() error {
 	var errs []error
@@ -65,9 +76,16 @@ func (o Options) Validate() error {
 	}
 	require(o.Worker != "" && o.Worker != objectid.Platform, "worker is empty or that of the platform")
 	require(o.Router != nil, "router connection is missing")
-	require(len(o.Classes)+len(o.Services) > 0, "no classes")
 	require(o.MaxWaiting >= 0, "max waiting is negative")
-	for _, classes := range [][]durableobject.Class{o.Classes, o.Services} {
+	all, workers := [][]durableobject.Class{o.Classes, o.Services}, map[string]bool{o.Worker: true}
+	for _, w := range o.Others {
+		require(w.Worker != "" && w.Worker != objectid.Platform, "another worker is empty or that of the platform")
+		require(!workers[w.Worker], fmt.Sprintf("worker %q is given twice", w.Worker))
+		workers[w.Worker] = true
+		all = append(all, w.Classes)
+	}
+	require(len(slices.Concat(all...)) > 0, "no classes")
+	for _, classes := range all {
 		seen := map[string]bool{}
 		for _, c := range classes {
 			errs = append(errs, c.Validate())
@@ -138,6 +156,9 @@ func New(o Options, store *storage.Store) (*Host, error) {
 		h.log = slog.New(slog.DiscardHandler)
 	}
 	h.classes.set(o.Worker, o.Classes)
+	for _, w := range o.Others {
+		h.classes.set(w.Worker, w.Classes)
+	}
 	h.classes.set(objectid.Platform, o.Services)
 	h.lifetime, h.end = context.WithCancelCause(detached())
 	h.router = binding.NewRouter(binding.RouterOptions{

@@ -55,7 +55,8 @@ type Store struct {
 }
 
 // Grant gives a host its lease. A new incarnation gets an epoch above every one before; the same one keeps
-// its epoch, and may say another address or other namespaces. rec's Epoch and Ended are ignored. It returns
+// its epoch, and may say another address or other namespaces. rec's Epoch is one that a new one must be above, as well;
+// Ended is ignored. It returns
 // ErrFull for a new host too many.
 func (s *Store) Grant(rec Record) (Record, error) {
 	have, known := s.leases[rec.HostID]
@@ -63,9 +64,10 @@ func (s *Store) Grant(rec Record) (Record, error) {
 		return Record{}, fmt.Errorf("grant a lease to host %s: %w: %d", rec.HostID, ErrFull, len(s.leases))
 	}
 	rec.Ended = false
+	above := rec.Epoch
 	rec.Epoch = have.Epoch
 	if !known || have.Incarnation != rec.Incarnation {
-		s.epoch++
+		s.epoch = max(s.epoch, above) + 1
 		rec.Epoch = s.epoch
 		s.stage(keyEpoch, encodeEpoch(s.epoch))
 	}

@@ -550,7 +550,10 @@ type JoinRequest struct {
 	// address is where the host serves ObjectService: a gRPC target such as unix:/… or 127.0.0.1:7001.
 	Address string `protobuf:"bytes,3,opt,name=address,proto3" json:"address,omitempty"`
 	// namespaces are the unique keys of the classes that it serves.
-	Namespaces    []string `protobuf:"bytes,4,rep,name=namespaces,proto3" json:"namespaces,omitempty"`
+	Namespaces []string `protobuf:"bytes,4,rep,name=namespaces,proto3" json:"namespaces,omitempty"`
+	// known_epoch is the highest epoch that the host's store has seen, perhaps from another router: a new incarnation gets
+	// one above it. At most 2^62.
+	KnownEpoch    uint64 `protobuf:"varint,5,opt,name=known_epoch,json=knownEpoch,proto3" json:"known_epoch,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -611,6 +614,13 @@ func (x *JoinRequest) GetNamespaces() []string {
 		return x.Namespaces
 	}
 	return nil
+}
+
+func (x *JoinRequest) GetKnownEpoch() uint64 {
+	if x != nil {
+		return x.KnownEpoch
+	}
+	return 0
 }
 
 // JoinResponse grants a lease.
@@ -1181,14 +1191,16 @@ const file_router_v1_router_proto_rawDesc = "" +
 	"\x06worker\x18\x01 \x01(\tR\x06worker\x12 \n" +
 	"\vincarnation\x18\x02 \x01(\tR\vincarnation\x12\x18\n" +
 	"\aaddress\x18\x03 \x01(\tR\aaddress\x12 \n" +
-	"\ventrypoints\x18\x04 \x03(\tR\ventrypoints\"\x82\x01\n" +
+	"\ventrypoints\x18\x04 \x03(\tR\ventrypoints\"\xa3\x01\n" +
 	"\vJoinRequest\x12\x17\n" +
 	"\ahost_id\x18\x01 \x01(\tR\x06hostId\x12 \n" +
 	"\vincarnation\x18\x02 \x01(\tR\vincarnation\x12\x18\n" +
 	"\aaddress\x18\x03 \x01(\tR\aaddress\x12\x1e\n" +
 	"\n" +
 	"namespaces\x18\x04 \x03(\tR\n" +
-	"namespaces\"\\\n" +
+	"namespaces\x12\x1f\n" +
+	"\vknown_epoch\x18\x05 \x01(\x04R\n" +
+	"knownEpoch\"\\\n" +
 	"\fJoinResponse\x12\x14\n" +
 	"\x05epoch\x18\x01 \x01(\x04R\x05epoch\x126\n" +
 	"\tlease_ttl\x18\x02 \x01(\v2\x19.google.protobuf.DurationR\bleaseTtl\"Y\n" +
