@@ -181,6 +181,7 @@ type CallerFrame struct {
 	//
 	//	*CallerFrame_Call
 	//	*CallerFrame_Cancel
+	//	*CallerFrame_Stub
 	Frame         isCallerFrame_Frame `protobuf_oneof:"frame"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -248,6 +249,15 @@ func (x *CallerFrame) GetCancel() *Cancel {
 	return nil
 }
 
+func (x *CallerFrame) GetStub() *StubFrame {
+	if x != nil {
+		if x, ok := x.Frame.(*CallerFrame_Stub); ok {
+			return x.Stub
+		}
+	}
+	return nil
+}
+
 type isCallerFrame_Frame interface {
 	isCallerFrame_Frame()
 }
@@ -262,9 +272,16 @@ type CallerFrame_Cancel struct {
 	Cancel *Cancel `protobuf:"bytes,3,opt,name=cancel,proto3,oneof"`
 }
 
+type CallerFrame_Stub struct {
+	// stub is about stubs; call_id is zero.
+	Stub *StubFrame `protobuf:"bytes,4,opt,name=stub,proto3,oneof"`
+}
+
 func (*CallerFrame_Call) isCallerFrame_Frame() {}
 
 func (*CallerFrame_Cancel) isCallerFrame_Frame() {}
+
+func (*CallerFrame_Stub) isCallerFrame_Frame() {}
 
 // Call is one event for one object, or for one entrypoint of a Worker.
 type Call struct {
@@ -647,10 +664,14 @@ func (x *HttpRequest) GetContentLength() int64 {
 // RpcRequest is a method call on the object's instance.
 type RpcRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// method is the method's name.
+	// method is the method's name; empty when the thing itself is called.
 	Method string `protobuf:"bytes,1,opt,name=method,proto3" json:"method,omitempty"`
-	// arguments is a serialized array of the arguments (V8 format, version 15).
-	Arguments     []byte `protobuf:"bytes,2,opt,name=arguments,proto3" json:"arguments,omitempty"`
+	// arguments is a serialized array of the arguments (V8 format, version 15); empty when a property is read.
+	Arguments []byte `protobuf:"bytes,2,opt,name=arguments,proto3" json:"arguments,omitempty"`
+	// path are the properties that lead to what has the method; at most 65.
+	Path []string `protobuf:"bytes,3,rep,name=path,proto3" json:"path,omitempty"`
+	// stubs are those in the arguments, by index; at most 1024. They are lent until the reply.
+	Stubs         []*StubRef `protobuf:"bytes,4,rep,name=stubs,proto3" json:"stubs,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -699,6 +720,499 @@ func (x *RpcRequest) GetArguments() []byte {
 	return nil
 }
 
+func (x *RpcRequest) GetPath() []string {
+	if x != nil {
+		return x.Path
+	}
+	return nil
+}
+
+func (x *RpcRequest) GetStubs() []*StubRef {
+	if x != nil {
+		return x.Stubs
+	}
+	return nil
+}
+
+// StubRef is a stub in a value: something that a script has exported to others.
+type StubRef struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// id is the number of an export: the sender's, or the receiver's that comes back to it. Exports are numbered from one,
+	// by each side of a stream, and a number is never used twice.
+	Id uint64 `protobuf:"varint,1,opt,name=id,proto3" json:"id,omitempty"`
+	// yours is true when the export is the receiver's own.
+	Yours         bool `protobuf:"varint,2,opt,name=yours,proto3" json:"yours,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *StubRef) Reset() {
+	*x = StubRef{}
+	mi := &file_durableobject_v1_durableobject_proto_msgTypes[7]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *StubRef) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*StubRef) ProtoMessage() {}
+
+func (x *StubRef) ProtoReflect() protoreflect.Message {
+	mi := &file_durableobject_v1_durableobject_proto_msgTypes[7]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use StubRef.ProtoReflect.Descriptor instead.
+func (*StubRef) Descriptor() ([]byte, []int) {
+	return file_durableobject_v1_durableobject_proto_rawDescGZIP(), []int{7}
+}
+
+func (x *StubRef) GetId() uint64 {
+	if x != nil {
+		return x.Id
+	}
+	return 0
+}
+
+func (x *StubRef) GetYours() bool {
+	if x != nil {
+		return x.Yours
+	}
+	return false
+}
+
+// StubFrame is about stubs. Either side sends it, for calls go to whoever has exported what is called. When the stream
+// ends, so do all stubs.
+type StubFrame struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Types that are valid to be assigned to Frame:
+	//
+	//	*StubFrame_Call
+	//	*StubFrame_Reply
+	//	*StubFrame_Drop
+	//	*StubFrame_Cancel
+	Frame         isStubFrame_Frame `protobuf_oneof:"frame"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *StubFrame) Reset() {
+	*x = StubFrame{}
+	mi := &file_durableobject_v1_durableobject_proto_msgTypes[8]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *StubFrame) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*StubFrame) ProtoMessage() {}
+
+func (x *StubFrame) ProtoReflect() protoreflect.Message {
+	mi := &file_durableobject_v1_durableobject_proto_msgTypes[8]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use StubFrame.ProtoReflect.Descriptor instead.
+func (*StubFrame) Descriptor() ([]byte, []int) {
+	return file_durableobject_v1_durableobject_proto_rawDescGZIP(), []int{8}
+}
+
+func (x *StubFrame) GetFrame() isStubFrame_Frame {
+	if x != nil {
+		return x.Frame
+	}
+	return nil
+}
+
+func (x *StubFrame) GetCall() *StubCall {
+	if x != nil {
+		if x, ok := x.Frame.(*StubFrame_Call); ok {
+			return x.Call
+		}
+	}
+	return nil
+}
+
+func (x *StubFrame) GetReply() *StubReply {
+	if x != nil {
+		if x, ok := x.Frame.(*StubFrame_Reply); ok {
+			return x.Reply
+		}
+	}
+	return nil
+}
+
+func (x *StubFrame) GetDrop() *StubDrop {
+	if x != nil {
+		if x, ok := x.Frame.(*StubFrame_Drop); ok {
+			return x.Drop
+		}
+	}
+	return nil
+}
+
+func (x *StubFrame) GetCancel() uint64 {
+	if x != nil {
+		if x, ok := x.Frame.(*StubFrame_Cancel); ok {
+			return x.Cancel
+		}
+	}
+	return 0
+}
+
+type isStubFrame_Frame interface {
+	isStubFrame_Frame()
+}
+
+type StubFrame_Call struct {
+	// call calls a stub that the receiver has exported.
+	Call *StubCall `protobuf:"bytes,1,opt,name=call,proto3,oneof"`
+}
+
+type StubFrame_Reply struct {
+	// reply settles a call.
+	Reply *StubReply `protobuf:"bytes,2,opt,name=reply,proto3,oneof"`
+}
+
+type StubFrame_Drop struct {
+	// drop ends references.
+	Drop *StubDrop `protobuf:"bytes,3,opt,name=drop,proto3,oneof"`
+}
+
+type StubFrame_Cancel struct {
+	// cancel says that the sender no longer waits for its call of this id.
+	Cancel uint64 `protobuf:"varint,4,opt,name=cancel,proto3,oneof"`
+}
+
+func (*StubFrame_Call) isStubFrame_Frame() {}
+
+func (*StubFrame_Reply) isStubFrame_Frame() {}
+
+func (*StubFrame_Drop) isStubFrame_Frame() {}
+
+func (*StubFrame_Cancel) isStubFrame_Frame() {}
+
+// StubCall is a call of a stub, or of the result of another call. Calls of one stub, and those after one call together with
+// those of the stubs in its result, are delivered in the order in which they were sent.
+type StubCall struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// id is chosen by the sender, rises by one, and is never used twice on one stream.
+	Id uint64 `protobuf:"varint,1,opt,name=id,proto3" json:"id,omitempty"`
+	// Types that are valid to be assigned to Target:
+	//
+	//	*StubCall_Stub
+	//	*StubCall_AfterCall
+	//	*StubCall_After
+	Target isStubCall_Target `protobuf_oneof:"target"`
+	// request says what is called.
+	Request *RpcRequest `protobuf:"bytes,5,opt,name=request,proto3" json:"request,omitempty"`
+	// timeout is what is left of the sender's deadline; absent means none.
+	Timeout *durationpb.Duration `protobuf:"bytes,6,opt,name=timeout,proto3" json:"timeout,omitempty"`
+	// traceparent is the sender's span (W3C Trace Context), or empty.
+	Traceparent string `protobuf:"bytes,7,opt,name=traceparent,proto3" json:"traceparent,omitempty"`
+	// tracestate goes with traceparent.
+	Tracestate string `protobuf:"bytes,8,opt,name=tracestate,proto3" json:"tracestate,omitempty"`
+	// depth is as in Call.
+	Depth         uint32 `protobuf:"varint,9,opt,name=depth,proto3" json:"depth,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *StubCall) Reset() {
+	*x = StubCall{}
+	mi := &file_durableobject_v1_durableobject_proto_msgTypes[9]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *StubCall) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*StubCall) ProtoMessage() {}
+
+func (x *StubCall) ProtoReflect() protoreflect.Message {
+	mi := &file_durableobject_v1_durableobject_proto_msgTypes[9]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use StubCall.ProtoReflect.Descriptor instead.
+func (*StubCall) Descriptor() ([]byte, []int) {
+	return file_durableobject_v1_durableobject_proto_rawDescGZIP(), []int{9}
+}
+
+func (x *StubCall) GetId() uint64 {
+	if x != nil {
+		return x.Id
+	}
+	return 0
+}
+
+func (x *StubCall) GetTarget() isStubCall_Target {
+	if x != nil {
+		return x.Target
+	}
+	return nil
+}
+
+func (x *StubCall) GetStub() uint64 {
+	if x != nil {
+		if x, ok := x.Target.(*StubCall_Stub); ok {
+			return x.Stub
+		}
+	}
+	return 0
+}
+
+func (x *StubCall) GetAfterCall() uint64 {
+	if x != nil {
+		if x, ok := x.Target.(*StubCall_AfterCall); ok {
+			return x.AfterCall
+		}
+	}
+	return 0
+}
+
+func (x *StubCall) GetAfter() uint64 {
+	if x != nil {
+		if x, ok := x.Target.(*StubCall_After); ok {
+			return x.After
+		}
+	}
+	return 0
+}
+
+func (x *StubCall) GetRequest() *RpcRequest {
+	if x != nil {
+		return x.Request
+	}
+	return nil
+}
+
+func (x *StubCall) GetTimeout() *durationpb.Duration {
+	if x != nil {
+		return x.Timeout
+	}
+	return nil
+}
+
+func (x *StubCall) GetTraceparent() string {
+	if x != nil {
+		return x.Traceparent
+	}
+	return ""
+}
+
+func (x *StubCall) GetTracestate() string {
+	if x != nil {
+		return x.Tracestate
+	}
+	return ""
+}
+
+func (x *StubCall) GetDepth() uint32 {
+	if x != nil {
+		return x.Depth
+	}
+	return 0
+}
+
+type isStubCall_Target interface {
+	isStubCall_Target()
+}
+
+type StubCall_Stub struct {
+	// stub is the number of the receiver's export.
+	Stub uint64 `protobuf:"varint,2,opt,name=stub,proto3,oneof"`
+}
+
+type StubCall_AfterCall struct {
+	// after_call is the call_id of a Call of the sender's.
+	AfterCall uint64 `protobuf:"varint,3,opt,name=after_call,json=afterCall,proto3,oneof"`
+}
+
+type StubCall_After struct {
+	// after is the id of a StubCall of the sender's.
+	After uint64 `protobuf:"varint,4,opt,name=after,proto3,oneof"`
+}
+
+func (*StubCall_Stub) isStubCall_Target() {}
+
+func (*StubCall_AfterCall) isStubCall_Target() {}
+
+func (*StubCall_After) isStubCall_Target() {}
+
+// StubReply settles a StubCall.
+type StubReply struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// id is the call's.
+	Id uint64 `protobuf:"varint,1,opt,name=id,proto3" json:"id,omitempty"`
+	// value is the result, unless there is an error.
+	Value *RpcResponse `protobuf:"bytes,2,opt,name=value,proto3" json:"value,omitempty"`
+	// error says why there is none.
+	Error *CallError `protobuf:"bytes,3,opt,name=error,proto3" json:"error,omitempty"`
+	// elsewhere is true when the call was after another one whose result is with the sender only.
+	Elsewhere bool `protobuf:"varint,4,opt,name=elsewhere,proto3" json:"elsewhere,omitempty"`
+	// kept are the stubs of the arguments that the receiver of the call still refers to, once each.
+	Kept          []uint64 `protobuf:"varint,5,rep,packed,name=kept,proto3" json:"kept,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *StubReply) Reset() {
+	*x = StubReply{}
+	mi := &file_durableobject_v1_durableobject_proto_msgTypes[10]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *StubReply) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*StubReply) ProtoMessage() {}
+
+func (x *StubReply) ProtoReflect() protoreflect.Message {
+	mi := &file_durableobject_v1_durableobject_proto_msgTypes[10]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use StubReply.ProtoReflect.Descriptor instead.
+func (*StubReply) Descriptor() ([]byte, []int) {
+	return file_durableobject_v1_durableobject_proto_rawDescGZIP(), []int{10}
+}
+
+func (x *StubReply) GetId() uint64 {
+	if x != nil {
+		return x.Id
+	}
+	return 0
+}
+
+func (x *StubReply) GetValue() *RpcResponse {
+	if x != nil {
+		return x.Value
+	}
+	return nil
+}
+
+func (x *StubReply) GetError() *CallError {
+	if x != nil {
+		return x.Error
+	}
+	return nil
+}
+
+func (x *StubReply) GetElsewhere() bool {
+	if x != nil {
+		return x.Elsewhere
+	}
+	return false
+}
+
+func (x *StubReply) GetKept() []uint64 {
+	if x != nil {
+		return x.Kept
+	}
+	return nil
+}
+
+// StubDrop ends references.
+type StubDrop struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// stubs are numbers of the receiver's exports.
+	Stubs []uint64 `protobuf:"varint,1,rep,packed,name=stubs,proto3" json:"stubs,omitempty"`
+	// calls are the call_ids of Calls of the sender's that no further call will be after.
+	Calls []uint64 `protobuf:"varint,2,rep,packed,name=calls,proto3" json:"calls,omitempty"`
+	// stub_calls are the ids of StubCalls of which the same holds.
+	StubCalls     []uint64 `protobuf:"varint,3,rep,packed,name=stub_calls,json=stubCalls,proto3" json:"stub_calls,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *StubDrop) Reset() {
+	*x = StubDrop{}
+	mi := &file_durableobject_v1_durableobject_proto_msgTypes[11]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *StubDrop) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*StubDrop) ProtoMessage() {}
+
+func (x *StubDrop) ProtoReflect() protoreflect.Message {
+	mi := &file_durableobject_v1_durableobject_proto_msgTypes[11]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use StubDrop.ProtoReflect.Descriptor instead.
+func (*StubDrop) Descriptor() ([]byte, []int) {
+	return file_durableobject_v1_durableobject_proto_rawDescGZIP(), []int{11}
+}
+
+func (x *StubDrop) GetStubs() []uint64 {
+	if x != nil {
+		return x.Stubs
+	}
+	return nil
+}
+
+func (x *StubDrop) GetCalls() []uint64 {
+	if x != nil {
+		return x.Calls
+	}
+	return nil
+}
+
+func (x *StubDrop) GetStubCalls() []uint64 {
+	if x != nil {
+		return x.StubCalls
+	}
+	return nil
+}
+
 // Cancel ends the caller's interest in a call.
 type Cancel struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -708,7 +1222,7 @@ type Cancel struct {
 
 func (x *Cancel) Reset() {
 	*x = Cancel{}
-	mi := &file_durableobject_v1_durableobject_proto_msgTypes[7]
+	mi := &file_durableobject_v1_durableobject_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -720,7 +1234,7 @@ func (x *Cancel) String() string {
 func (*Cancel) ProtoMessage() {}
 
 func (x *Cancel) ProtoReflect() protoreflect.Message {
-	mi := &file_durableobject_v1_durableobject_proto_msgTypes[7]
+	mi := &file_durableobject_v1_durableobject_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -733,7 +1247,7 @@ func (x *Cancel) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Cancel.ProtoReflect.Descriptor instead.
 func (*Cancel) Descriptor() ([]byte, []int) {
-	return file_durableobject_v1_durableobject_proto_rawDescGZIP(), []int{7}
+	return file_durableobject_v1_durableobject_proto_rawDescGZIP(), []int{12}
 }
 
 // ConnectResponse is a batch of frames from host to caller: what was waiting when it was sent.
@@ -747,7 +1261,7 @@ type ConnectResponse struct {
 
 func (x *ConnectResponse) Reset() {
 	*x = ConnectResponse{}
-	mi := &file_durableobject_v1_durableobject_proto_msgTypes[8]
+	mi := &file_durableobject_v1_durableobject_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -759,7 +1273,7 @@ func (x *ConnectResponse) String() string {
 func (*ConnectResponse) ProtoMessage() {}
 
 func (x *ConnectResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_durableobject_v1_durableobject_proto_msgTypes[8]
+	mi := &file_durableobject_v1_durableobject_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -772,7 +1286,7 @@ func (x *ConnectResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConnectResponse.ProtoReflect.Descriptor instead.
 func (*ConnectResponse) Descriptor() ([]byte, []int) {
-	return file_durableobject_v1_durableobject_proto_rawDescGZIP(), []int{8}
+	return file_durableobject_v1_durableobject_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *ConnectResponse) GetFrames() []*HostFrame {
@@ -794,14 +1308,17 @@ type HostFrame struct {
 	//	*HostFrame_Error
 	//	*HostFrame_WantBody
 	//	*HostFrame_Draining
-	Result        isHostFrame_Result `protobuf_oneof:"result"`
+	//	*HostFrame_Stub
+	Result isHostFrame_Result `protobuf_oneof:"result"`
+	// kept are the stubs of the call's arguments that the host still refers to, once each, when the frame settles the call.
+	Kept          []uint64 `protobuf:"varint,8,rep,packed,name=kept,proto3" json:"kept,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *HostFrame) Reset() {
 	*x = HostFrame{}
-	mi := &file_durableobject_v1_durableobject_proto_msgTypes[9]
+	mi := &file_durableobject_v1_durableobject_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -813,7 +1330,7 @@ func (x *HostFrame) String() string {
 func (*HostFrame) ProtoMessage() {}
 
 func (x *HostFrame) ProtoReflect() protoreflect.Message {
-	mi := &file_durableobject_v1_durableobject_proto_msgTypes[9]
+	mi := &file_durableobject_v1_durableobject_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -826,7 +1343,7 @@ func (x *HostFrame) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HostFrame.ProtoReflect.Descriptor instead.
 func (*HostFrame) Descriptor() ([]byte, []int) {
-	return file_durableobject_v1_durableobject_proto_rawDescGZIP(), []int{9}
+	return file_durableobject_v1_durableobject_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *HostFrame) GetCallId() uint64 {
@@ -888,6 +1405,22 @@ func (x *HostFrame) GetDraining() *Draining {
 	return nil
 }
 
+func (x *HostFrame) GetStub() *StubFrame {
+	if x != nil {
+		if x, ok := x.Result.(*HostFrame_Stub); ok {
+			return x.Stub
+		}
+	}
+	return nil
+}
+
+func (x *HostFrame) GetKept() []uint64 {
+	if x != nil {
+		return x.Kept
+	}
+	return nil
+}
+
 type isHostFrame_Result interface {
 	isHostFrame_Result()
 }
@@ -917,6 +1450,11 @@ type HostFrame_Draining struct {
 	Draining *Draining `protobuf:"bytes,6,opt,name=draining,proto3,oneof"`
 }
 
+type HostFrame_Stub struct {
+	// stub is about stubs; call_id is zero.
+	Stub *StubFrame `protobuf:"bytes,7,opt,name=stub,proto3,oneof"`
+}
+
 func (*HostFrame_Fetch) isHostFrame_Result() {}
 
 func (*HostFrame_Rpc) isHostFrame_Result() {}
@@ -926,6 +1464,8 @@ func (*HostFrame_Error) isHostFrame_Result() {}
 func (*HostFrame_WantBody) isHostFrame_Result() {}
 
 func (*HostFrame_Draining) isHostFrame_Result() {}
+
+func (*HostFrame_Stub) isHostFrame_Result() {}
 
 // WantBody asks the caller to start the Upload that its call announced. A body that is never wanted is
 // never sent, so that a refused call can be made again elsewhere. It does not settle the call.
@@ -937,7 +1477,7 @@ type WantBody struct {
 
 func (x *WantBody) Reset() {
 	*x = WantBody{}
-	mi := &file_durableobject_v1_durableobject_proto_msgTypes[10]
+	mi := &file_durableobject_v1_durableobject_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -949,7 +1489,7 @@ func (x *WantBody) String() string {
 func (*WantBody) ProtoMessage() {}
 
 func (x *WantBody) ProtoReflect() protoreflect.Message {
-	mi := &file_durableobject_v1_durableobject_proto_msgTypes[10]
+	mi := &file_durableobject_v1_durableobject_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -962,7 +1502,7 @@ func (x *WantBody) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WantBody.ProtoReflect.Descriptor instead.
 func (*WantBody) Descriptor() ([]byte, []int) {
-	return file_durableobject_v1_durableobject_proto_rawDescGZIP(), []int{10}
+	return file_durableobject_v1_durableobject_proto_rawDescGZIP(), []int{15}
 }
 
 // Draining says that calls after the one named are not run; the host finishes the others and then ends
@@ -975,7 +1515,7 @@ type Draining struct {
 
 func (x *Draining) Reset() {
 	*x = Draining{}
-	mi := &file_durableobject_v1_durableobject_proto_msgTypes[11]
+	mi := &file_durableobject_v1_durableobject_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -987,7 +1527,7 @@ func (x *Draining) String() string {
 func (*Draining) ProtoMessage() {}
 
 func (x *Draining) ProtoReflect() protoreflect.Message {
-	mi := &file_durableobject_v1_durableobject_proto_msgTypes[11]
+	mi := &file_durableobject_v1_durableobject_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1000,7 +1540,7 @@ func (x *Draining) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Draining.ProtoReflect.Descriptor instead.
 func (*Draining) Descriptor() ([]byte, []int) {
-	return file_durableobject_v1_durableobject_proto_rawDescGZIP(), []int{11}
+	return file_durableobject_v1_durableobject_proto_rawDescGZIP(), []int{16}
 }
 
 // HttpResponse is the head of an HTTP response, and its body where that is small.
@@ -1020,7 +1560,7 @@ type HttpResponse struct {
 
 func (x *HttpResponse) Reset() {
 	*x = HttpResponse{}
-	mi := &file_durableobject_v1_durableobject_proto_msgTypes[12]
+	mi := &file_durableobject_v1_durableobject_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1032,7 +1572,7 @@ func (x *HttpResponse) String() string {
 func (*HttpResponse) ProtoMessage() {}
 
 func (x *HttpResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_durableobject_v1_durableobject_proto_msgTypes[12]
+	mi := &file_durableobject_v1_durableobject_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1045,7 +1585,7 @@ func (x *HttpResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HttpResponse.ProtoReflect.Descriptor instead.
 func (*HttpResponse) Descriptor() ([]byte, []int) {
-	return file_durableobject_v1_durableobject_proto_rawDescGZIP(), []int{12}
+	return file_durableobject_v1_durableobject_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *HttpResponse) GetStatus() int32 {
@@ -1080,14 +1620,16 @@ func (x *HttpResponse) GetDownloadToken() string {
 type RpcResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// value is the serialized value (V8 format, version 15).
-	Value         []byte `protobuf:"bytes,1,opt,name=value,proto3" json:"value,omitempty"`
+	Value []byte `protobuf:"bytes,1,opt,name=value,proto3" json:"value,omitempty"`
+	// stubs are those in the value, by index; at most 1024. Each is a reference of the receiver's.
+	Stubs         []*StubRef `protobuf:"bytes,2,rep,name=stubs,proto3" json:"stubs,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *RpcResponse) Reset() {
 	*x = RpcResponse{}
-	mi := &file_durableobject_v1_durableobject_proto_msgTypes[13]
+	mi := &file_durableobject_v1_durableobject_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1099,7 +1641,7 @@ func (x *RpcResponse) String() string {
 func (*RpcResponse) ProtoMessage() {}
 
 func (x *RpcResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_durableobject_v1_durableobject_proto_msgTypes[13]
+	mi := &file_durableobject_v1_durableobject_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1112,12 +1654,19 @@ func (x *RpcResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RpcResponse.ProtoReflect.Descriptor instead.
 func (*RpcResponse) Descriptor() ([]byte, []int) {
-	return file_durableobject_v1_durableobject_proto_rawDescGZIP(), []int{13}
+	return file_durableobject_v1_durableobject_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *RpcResponse) GetValue() []byte {
 	if x != nil {
 		return x.Value
+	}
+	return nil
+}
+
+func (x *RpcResponse) GetStubs() []*StubRef {
+	if x != nil {
+		return x.Stubs
 	}
 	return nil
 }
@@ -1153,7 +1702,7 @@ type CallError struct {
 
 func (x *CallError) Reset() {
 	*x = CallError{}
-	mi := &file_durableobject_v1_durableobject_proto_msgTypes[14]
+	mi := &file_durableobject_v1_durableobject_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1165,7 +1714,7 @@ func (x *CallError) String() string {
 func (*CallError) ProtoMessage() {}
 
 func (x *CallError) ProtoReflect() protoreflect.Message {
-	mi := &file_durableobject_v1_durableobject_proto_msgTypes[14]
+	mi := &file_durableobject_v1_durableobject_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1178,7 +1727,7 @@ func (x *CallError) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CallError.ProtoReflect.Descriptor instead.
 func (*CallError) Descriptor() ([]byte, []int) {
-	return file_durableobject_v1_durableobject_proto_rawDescGZIP(), []int{14}
+	return file_durableobject_v1_durableobject_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *CallError) GetCode() uint32 {
@@ -1264,7 +1813,7 @@ type UploadRequest struct {
 
 func (x *UploadRequest) Reset() {
 	*x = UploadRequest{}
-	mi := &file_durableobject_v1_durableobject_proto_msgTypes[15]
+	mi := &file_durableobject_v1_durableobject_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1276,7 +1825,7 @@ func (x *UploadRequest) String() string {
 func (*UploadRequest) ProtoMessage() {}
 
 func (x *UploadRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_durableobject_v1_durableobject_proto_msgTypes[15]
+	mi := &file_durableobject_v1_durableobject_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1289,7 +1838,7 @@ func (x *UploadRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UploadRequest.ProtoReflect.Descriptor instead.
 func (*UploadRequest) Descriptor() ([]byte, []int) {
-	return file_durableobject_v1_durableobject_proto_rawDescGZIP(), []int{15}
+	return file_durableobject_v1_durableobject_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *UploadRequest) GetToken() string {
@@ -1315,7 +1864,7 @@ type UploadResponse struct {
 
 func (x *UploadResponse) Reset() {
 	*x = UploadResponse{}
-	mi := &file_durableobject_v1_durableobject_proto_msgTypes[16]
+	mi := &file_durableobject_v1_durableobject_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1327,7 +1876,7 @@ func (x *UploadResponse) String() string {
 func (*UploadResponse) ProtoMessage() {}
 
 func (x *UploadResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_durableobject_v1_durableobject_proto_msgTypes[16]
+	mi := &file_durableobject_v1_durableobject_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1340,7 +1889,7 @@ func (x *UploadResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UploadResponse.ProtoReflect.Descriptor instead.
 func (*UploadResponse) Descriptor() ([]byte, []int) {
-	return file_durableobject_v1_durableobject_proto_rawDescGZIP(), []int{16}
+	return file_durableobject_v1_durableobject_proto_rawDescGZIP(), []int{21}
 }
 
 // DownloadRequest asks for the body of a response.
@@ -1354,7 +1903,7 @@ type DownloadRequest struct {
 
 func (x *DownloadRequest) Reset() {
 	*x = DownloadRequest{}
-	mi := &file_durableobject_v1_durableobject_proto_msgTypes[17]
+	mi := &file_durableobject_v1_durableobject_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1366,7 +1915,7 @@ func (x *DownloadRequest) String() string {
 func (*DownloadRequest) ProtoMessage() {}
 
 func (x *DownloadRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_durableobject_v1_durableobject_proto_msgTypes[17]
+	mi := &file_durableobject_v1_durableobject_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1379,7 +1928,7 @@ func (x *DownloadRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DownloadRequest.ProtoReflect.Descriptor instead.
 func (*DownloadRequest) Descriptor() ([]byte, []int) {
-	return file_durableobject_v1_durableobject_proto_rawDescGZIP(), []int{17}
+	return file_durableobject_v1_durableobject_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *DownloadRequest) GetToken() string {
@@ -1400,7 +1949,7 @@ type DownloadResponse struct {
 
 func (x *DownloadResponse) Reset() {
 	*x = DownloadResponse{}
-	mi := &file_durableobject_v1_durableobject_proto_msgTypes[18]
+	mi := &file_durableobject_v1_durableobject_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1412,7 +1961,7 @@ func (x *DownloadResponse) String() string {
 func (*DownloadResponse) ProtoMessage() {}
 
 func (x *DownloadResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_durableobject_v1_durableobject_proto_msgTypes[18]
+	mi := &file_durableobject_v1_durableobject_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1425,7 +1974,7 @@ func (x *DownloadResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DownloadResponse.ProtoReflect.Descriptor instead.
 func (*DownloadResponse) Descriptor() ([]byte, []int) {
-	return file_durableobject_v1_durableobject_proto_rawDescGZIP(), []int{18}
+	return file_durableobject_v1_durableobject_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *DownloadResponse) GetData() []byte {
@@ -1441,11 +1990,12 @@ const file_durableobject_v1_durableobject_proto_rawDesc = "" +
 	"\n" +
 	"$durableobject/v1/durableobject.proto\x12\x10durableobject.v1\x1a\x1egoogle/protobuf/duration.proto\"G\n" +
 	"\x0eConnectRequest\x125\n" +
-	"\x06frames\x18\x01 \x03(\v2\x1d.durableobject.v1.CallerFrameR\x06frames\"\x91\x01\n" +
+	"\x06frames\x18\x01 \x03(\v2\x1d.durableobject.v1.CallerFrameR\x06frames\"\xc4\x01\n" +
 	"\vCallerFrame\x12\x17\n" +
 	"\acall_id\x18\x01 \x01(\x04R\x06callId\x12,\n" +
 	"\x04call\x18\x02 \x01(\v2\x16.durableobject.v1.CallH\x00R\x04call\x122\n" +
-	"\x06cancel\x18\x03 \x01(\v2\x18.durableobject.v1.CancelH\x00R\x06cancelB\a\n" +
+	"\x06cancel\x18\x03 \x01(\v2\x18.durableobject.v1.CancelH\x00R\x06cancel\x121\n" +
+	"\x04stub\x18\x04 \x01(\v2\x1b.durableobject.v1.StubFrameH\x00R\x04stubB\a\n" +
 	"\x05frame\"\xdd\x03\n" +
 	"\x04Call\x12\x1c\n" +
 	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x12\x1b\n" +
@@ -1483,21 +2033,59 @@ const file_durableobject_v1_durableobject_proto_rawDesc = "" +
 	"\fupload_token\x18\x05 \x01(\tH\x00R\vuploadToken\x88\x01\x01\x12*\n" +
 	"\x0econtent_length\x18\x06 \x01(\x03H\x01R\rcontentLength\x88\x01\x01B\x0f\n" +
 	"\r_upload_tokenB\x11\n" +
-	"\x0f_content_length\"B\n" +
+	"\x0f_content_length\"\x87\x01\n" +
 	"\n" +
 	"RpcRequest\x12\x16\n" +
 	"\x06method\x18\x01 \x01(\tR\x06method\x12\x1c\n" +
-	"\targuments\x18\x02 \x01(\fR\targuments\"\b\n" +
+	"\targuments\x18\x02 \x01(\fR\targuments\x12\x12\n" +
+	"\x04path\x18\x03 \x03(\tR\x04path\x12/\n" +
+	"\x05stubs\x18\x04 \x03(\v2\x19.durableobject.v1.StubRefR\x05stubs\"/\n" +
+	"\aStubRef\x12\x0e\n" +
+	"\x02id\x18\x01 \x01(\x04R\x02id\x12\x14\n" +
+	"\x05yours\x18\x02 \x01(\bR\x05yours\"\xc7\x01\n" +
+	"\tStubFrame\x120\n" +
+	"\x04call\x18\x01 \x01(\v2\x1a.durableobject.v1.StubCallH\x00R\x04call\x123\n" +
+	"\x05reply\x18\x02 \x01(\v2\x1b.durableobject.v1.StubReplyH\x00R\x05reply\x120\n" +
+	"\x04drop\x18\x03 \x01(\v2\x1a.durableobject.v1.StubDropH\x00R\x04drop\x12\x18\n" +
+	"\x06cancel\x18\x04 \x01(\x04H\x00R\x06cancelB\a\n" +
+	"\x05frame\"\xb8\x02\n" +
+	"\bStubCall\x12\x0e\n" +
+	"\x02id\x18\x01 \x01(\x04R\x02id\x12\x14\n" +
+	"\x04stub\x18\x02 \x01(\x04H\x00R\x04stub\x12\x1f\n" +
+	"\n" +
+	"after_call\x18\x03 \x01(\x04H\x00R\tafterCall\x12\x16\n" +
+	"\x05after\x18\x04 \x01(\x04H\x00R\x05after\x126\n" +
+	"\arequest\x18\x05 \x01(\v2\x1c.durableobject.v1.RpcRequestR\arequest\x123\n" +
+	"\atimeout\x18\x06 \x01(\v2\x19.google.protobuf.DurationR\atimeout\x12 \n" +
+	"\vtraceparent\x18\a \x01(\tR\vtraceparent\x12\x1e\n" +
+	"\n" +
+	"tracestate\x18\b \x01(\tR\n" +
+	"tracestate\x12\x14\n" +
+	"\x05depth\x18\t \x01(\rR\x05depthB\b\n" +
+	"\x06target\"\xb5\x01\n" +
+	"\tStubReply\x12\x0e\n" +
+	"\x02id\x18\x01 \x01(\x04R\x02id\x123\n" +
+	"\x05value\x18\x02 \x01(\v2\x1d.durableobject.v1.RpcResponseR\x05value\x121\n" +
+	"\x05error\x18\x03 \x01(\v2\x1b.durableobject.v1.CallErrorR\x05error\x12\x1c\n" +
+	"\telsewhere\x18\x04 \x01(\bR\telsewhere\x12\x12\n" +
+	"\x04kept\x18\x05 \x03(\x04R\x04kept\"U\n" +
+	"\bStubDrop\x12\x14\n" +
+	"\x05stubs\x18\x01 \x03(\x04R\x05stubs\x12\x14\n" +
+	"\x05calls\x18\x02 \x03(\x04R\x05calls\x12\x1d\n" +
+	"\n" +
+	"stub_calls\x18\x03 \x03(\x04R\tstubCalls\"\b\n" +
 	"\x06Cancel\"F\n" +
 	"\x0fConnectResponse\x123\n" +
-	"\x06frames\x18\x01 \x03(\v2\x1b.durableobject.v1.HostFrameR\x06frames\"\xc3\x02\n" +
+	"\x06frames\x18\x01 \x03(\v2\x1b.durableobject.v1.HostFrameR\x06frames\"\x8a\x03\n" +
 	"\tHostFrame\x12\x17\n" +
 	"\acall_id\x18\x01 \x01(\x04R\x06callId\x126\n" +
 	"\x05fetch\x18\x02 \x01(\v2\x1e.durableobject.v1.HttpResponseH\x00R\x05fetch\x121\n" +
 	"\x03rpc\x18\x03 \x01(\v2\x1d.durableobject.v1.RpcResponseH\x00R\x03rpc\x123\n" +
 	"\x05error\x18\x04 \x01(\v2\x1b.durableobject.v1.CallErrorH\x00R\x05error\x129\n" +
 	"\twant_body\x18\x05 \x01(\v2\x1a.durableobject.v1.WantBodyH\x00R\bwantBody\x128\n" +
-	"\bdraining\x18\x06 \x01(\v2\x1a.durableobject.v1.DrainingH\x00R\bdrainingB\b\n" +
+	"\bdraining\x18\x06 \x01(\v2\x1a.durableobject.v1.DrainingH\x00R\bdraining\x121\n" +
+	"\x04stub\x18\a \x01(\v2\x1b.durableobject.v1.StubFrameH\x00R\x04stub\x12\x12\n" +
+	"\x04kept\x18\b \x03(\x04R\x04keptB\b\n" +
 	"\x06result\"\n" +
 	"\n" +
 	"\bWantBody\"\n" +
@@ -1508,9 +2096,10 @@ const file_durableobject_v1_durableobject_proto_rawDesc = "" +
 	"\aheaders\x18\x02 \x03(\v2\x1c.durableobject.v1.HttpHeaderR\aheaders\x12\x12\n" +
 	"\x04body\x18\x03 \x01(\fR\x04body\x12*\n" +
 	"\x0edownload_token\x18\x04 \x01(\tH\x00R\rdownloadToken\x88\x01\x01B\x11\n" +
-	"\x0f_download_token\"#\n" +
+	"\x0f_download_token\"T\n" +
 	"\vRpcResponse\x12\x14\n" +
-	"\x05value\x18\x01 \x01(\fR\x05value\"\xc2\x02\n" +
+	"\x05value\x18\x01 \x01(\fR\x05value\x12/\n" +
+	"\x05stubs\x18\x02 \x03(\v2\x19.durableobject.v1.StubRefR\x05stubs\"\xc2\x02\n" +
 	"\tCallError\x12\x12\n" +
 	"\x04code\x18\x01 \x01(\rR\x04code\x125\n" +
 	"\x06reason\x18\x02 \x01(\x0e2\x1d.durableobject.v1.ErrorReasonR\x06reason\x12\x18\n" +
@@ -1570,7 +2159,7 @@ func file_durableobject_v1_durableobject_proto_rawDescGZIP() []byte {
 }
 
 var file_durableobject_v1_durableobject_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_durableobject_v1_durableobject_proto_msgTypes = make([]protoimpl.MessageInfo, 19)
+var file_durableobject_v1_durableobject_proto_msgTypes = make([]protoimpl.MessageInfo, 24)
 var file_durableobject_v1_durableobject_proto_goTypes = []any{
 	(ErrorReason)(0),            // 0: durableobject.v1.ErrorReason
 	(*ConnectRequest)(nil),      // 1: durableobject.v1.ConnectRequest
@@ -1580,48 +2169,64 @@ var file_durableobject_v1_durableobject_proto_goTypes = []any{
 	(*HttpHeader)(nil),          // 5: durableobject.v1.HttpHeader
 	(*HttpRequest)(nil),         // 6: durableobject.v1.HttpRequest
 	(*RpcRequest)(nil),          // 7: durableobject.v1.RpcRequest
-	(*Cancel)(nil),              // 8: durableobject.v1.Cancel
-	(*ConnectResponse)(nil),     // 9: durableobject.v1.ConnectResponse
-	(*HostFrame)(nil),           // 10: durableobject.v1.HostFrame
-	(*WantBody)(nil),            // 11: durableobject.v1.WantBody
-	(*Draining)(nil),            // 12: durableobject.v1.Draining
-	(*HttpResponse)(nil),        // 13: durableobject.v1.HttpResponse
-	(*RpcResponse)(nil),         // 14: durableobject.v1.RpcResponse
-	(*CallError)(nil),           // 15: durableobject.v1.CallError
-	(*UploadRequest)(nil),       // 16: durableobject.v1.UploadRequest
-	(*UploadResponse)(nil),      // 17: durableobject.v1.UploadResponse
-	(*DownloadRequest)(nil),     // 18: durableobject.v1.DownloadRequest
-	(*DownloadResponse)(nil),    // 19: durableobject.v1.DownloadResponse
-	(*durationpb.Duration)(nil), // 20: google.protobuf.Duration
+	(*StubRef)(nil),             // 8: durableobject.v1.StubRef
+	(*StubFrame)(nil),           // 9: durableobject.v1.StubFrame
+	(*StubCall)(nil),            // 10: durableobject.v1.StubCall
+	(*StubReply)(nil),           // 11: durableobject.v1.StubReply
+	(*StubDrop)(nil),            // 12: durableobject.v1.StubDrop
+	(*Cancel)(nil),              // 13: durableobject.v1.Cancel
+	(*ConnectResponse)(nil),     // 14: durableobject.v1.ConnectResponse
+	(*HostFrame)(nil),           // 15: durableobject.v1.HostFrame
+	(*WantBody)(nil),            // 16: durableobject.v1.WantBody
+	(*Draining)(nil),            // 17: durableobject.v1.Draining
+	(*HttpResponse)(nil),        // 18: durableobject.v1.HttpResponse
+	(*RpcResponse)(nil),         // 19: durableobject.v1.RpcResponse
+	(*CallError)(nil),           // 20: durableobject.v1.CallError
+	(*UploadRequest)(nil),       // 21: durableobject.v1.UploadRequest
+	(*UploadResponse)(nil),      // 22: durableobject.v1.UploadResponse
+	(*DownloadRequest)(nil),     // 23: durableobject.v1.DownloadRequest
+	(*DownloadResponse)(nil),    // 24: durableobject.v1.DownloadResponse
+	(*durationpb.Duration)(nil), // 25: google.protobuf.Duration
 }
 var file_durableobject_v1_durableobject_proto_depIdxs = []int32{
 	2,  // 0: durableobject.v1.ConnectRequest.frames:type_name -> durableobject.v1.CallerFrame
 	3,  // 1: durableobject.v1.CallerFrame.call:type_name -> durableobject.v1.Call
-	8,  // 2: durableobject.v1.CallerFrame.cancel:type_name -> durableobject.v1.Cancel
-	20, // 3: durableobject.v1.Call.timeout:type_name -> google.protobuf.Duration
-	6,  // 4: durableobject.v1.Call.fetch:type_name -> durableobject.v1.HttpRequest
-	7,  // 5: durableobject.v1.Call.rpc:type_name -> durableobject.v1.RpcRequest
-	4,  // 6: durableobject.v1.Call.service:type_name -> durableobject.v1.ServiceTarget
-	5,  // 7: durableobject.v1.HttpRequest.headers:type_name -> durableobject.v1.HttpHeader
-	10, // 8: durableobject.v1.ConnectResponse.frames:type_name -> durableobject.v1.HostFrame
-	13, // 9: durableobject.v1.HostFrame.fetch:type_name -> durableobject.v1.HttpResponse
-	14, // 10: durableobject.v1.HostFrame.rpc:type_name -> durableobject.v1.RpcResponse
-	15, // 11: durableobject.v1.HostFrame.error:type_name -> durableobject.v1.CallError
-	11, // 12: durableobject.v1.HostFrame.want_body:type_name -> durableobject.v1.WantBody
-	12, // 13: durableobject.v1.HostFrame.draining:type_name -> durableobject.v1.Draining
-	5,  // 14: durableobject.v1.HttpResponse.headers:type_name -> durableobject.v1.HttpHeader
-	0,  // 15: durableobject.v1.CallError.reason:type_name -> durableobject.v1.ErrorReason
-	1,  // 16: durableobject.v1.ObjectService.Connect:input_type -> durableobject.v1.ConnectRequest
-	16, // 17: durableobject.v1.ObjectService.Upload:input_type -> durableobject.v1.UploadRequest
-	18, // 18: durableobject.v1.ObjectService.Download:input_type -> durableobject.v1.DownloadRequest
-	9,  // 19: durableobject.v1.ObjectService.Connect:output_type -> durableobject.v1.ConnectResponse
-	17, // 20: durableobject.v1.ObjectService.Upload:output_type -> durableobject.v1.UploadResponse
-	19, // 21: durableobject.v1.ObjectService.Download:output_type -> durableobject.v1.DownloadResponse
-	19, // [19:22] is the sub-list for method output_type
-	16, // [16:19] is the sub-list for method input_type
-	16, // [16:16] is the sub-list for extension type_name
-	16, // [16:16] is the sub-list for extension extendee
-	0,  // [0:16] is the sub-list for field type_name
+	13, // 2: durableobject.v1.CallerFrame.cancel:type_name -> durableobject.v1.Cancel
+	9,  // 3: durableobject.v1.CallerFrame.stub:type_name -> durableobject.v1.StubFrame
+	25, // 4: durableobject.v1.Call.timeout:type_name -> google.protobuf.Duration
+	6,  // 5: durableobject.v1.Call.fetch:type_name -> durableobject.v1.HttpRequest
+	7,  // 6: durableobject.v1.Call.rpc:type_name -> durableobject.v1.RpcRequest
+	4,  // 7: durableobject.v1.Call.service:type_name -> durableobject.v1.ServiceTarget
+	5,  // 8: durableobject.v1.HttpRequest.headers:type_name -> durableobject.v1.HttpHeader
+	8,  // 9: durableobject.v1.RpcRequest.stubs:type_name -> durableobject.v1.StubRef
+	10, // 10: durableobject.v1.StubFrame.call:type_name -> durableobject.v1.StubCall
+	11, // 11: durableobject.v1.StubFrame.reply:type_name -> durableobject.v1.StubReply
+	12, // 12: durableobject.v1.StubFrame.drop:type_name -> durableobject.v1.StubDrop
+	7,  // 13: durableobject.v1.StubCall.request:type_name -> durableobject.v1.RpcRequest
+	25, // 14: durableobject.v1.StubCall.timeout:type_name -> google.protobuf.Duration
+	19, // 15: durableobject.v1.StubReply.value:type_name -> durableobject.v1.RpcResponse
+	20, // 16: durableobject.v1.StubReply.error:type_name -> durableobject.v1.CallError
+	15, // 17: durableobject.v1.ConnectResponse.frames:type_name -> durableobject.v1.HostFrame
+	18, // 18: durableobject.v1.HostFrame.fetch:type_name -> durableobject.v1.HttpResponse
+	19, // 19: durableobject.v1.HostFrame.rpc:type_name -> durableobject.v1.RpcResponse
+	20, // 20: durableobject.v1.HostFrame.error:type_name -> durableobject.v1.CallError
+	16, // 21: durableobject.v1.HostFrame.want_body:type_name -> durableobject.v1.WantBody
+	17, // 22: durableobject.v1.HostFrame.draining:type_name -> durableobject.v1.Draining
+	9,  // 23: durableobject.v1.HostFrame.stub:type_name -> durableobject.v1.StubFrame
+	5,  // 24: durableobject.v1.HttpResponse.headers:type_name -> durableobject.v1.HttpHeader
+	8,  // 25: durableobject.v1.RpcResponse.stubs:type_name -> durableobject.v1.StubRef
+	0,  // 26: durableobject.v1.CallError.reason:type_name -> durableobject.v1.ErrorReason
+	1,  // 27: durableobject.v1.ObjectService.Connect:input_type -> durableobject.v1.ConnectRequest
+	21, // 28: durableobject.v1.ObjectService.Upload:input_type -> durableobject.v1.UploadRequest
+	23, // 29: durableobject.v1.ObjectService.Download:input_type -> durableobject.v1.DownloadRequest
+	14, // 30: durableobject.v1.ObjectService.Connect:output_type -> durableobject.v1.ConnectResponse
+	22, // 31: durableobject.v1.ObjectService.Upload:output_type -> durableobject.v1.UploadResponse
+	24, // 32: durableobject.v1.ObjectService.Download:output_type -> durableobject.v1.DownloadResponse
+	30, // [30:33] is the sub-list for method output_type
+	27, // [27:30] is the sub-list for method input_type
+	27, // [27:27] is the sub-list for extension type_name
+	27, // [27:27] is the sub-list for extension extendee
+	0,  // [0:27] is the sub-list for field type_name
 }
 
 func init() { file_durableobject_v1_durableobject_proto_init() }
@@ -1632,27 +2237,40 @@ func file_durableobject_v1_durableobject_proto_init() {
 	file_durableobject_v1_durableobject_proto_msgTypes[1].OneofWrappers = []any{
 		(*CallerFrame_Call)(nil),
 		(*CallerFrame_Cancel)(nil),
+		(*CallerFrame_Stub)(nil),
 	}
 	file_durableobject_v1_durableobject_proto_msgTypes[2].OneofWrappers = []any{
 		(*Call_Fetch)(nil),
 		(*Call_Rpc)(nil),
 	}
 	file_durableobject_v1_durableobject_proto_msgTypes[5].OneofWrappers = []any{}
+	file_durableobject_v1_durableobject_proto_msgTypes[8].OneofWrappers = []any{
+		(*StubFrame_Call)(nil),
+		(*StubFrame_Reply)(nil),
+		(*StubFrame_Drop)(nil),
+		(*StubFrame_Cancel)(nil),
+	}
 	file_durableobject_v1_durableobject_proto_msgTypes[9].OneofWrappers = []any{
+		(*StubCall_Stub)(nil),
+		(*StubCall_AfterCall)(nil),
+		(*StubCall_After)(nil),
+	}
+	file_durableobject_v1_durableobject_proto_msgTypes[14].OneofWrappers = []any{
 		(*HostFrame_Fetch)(nil),
 		(*HostFrame_Rpc)(nil),
 		(*HostFrame_Error)(nil),
 		(*HostFrame_WantBody)(nil),
 		(*HostFrame_Draining)(nil),
+		(*HostFrame_Stub)(nil),
 	}
-	file_durableobject_v1_durableobject_proto_msgTypes[12].OneofWrappers = []any{}
+	file_durableobject_v1_durableobject_proto_msgTypes[17].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_durableobject_v1_durableobject_proto_rawDesc), len(file_durableobject_v1_durableobject_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   19,
+			NumMessages:   24,
 			NumExtensions: 0,
 			NumServices:   1,
 		},
