@@ -67,10 +67,7 @@ func (c *counterStack) startHost(t *steps) (err error) {
 	cmd := c.command("host", "--listen", c.socket("host"), "--router", c.socket("router"), "--data",
 		filepath.Join(c.dir, "objects"))
 	if c.options.files > 0 {
-		limited := exec.Command("sh", append([]string{"-c", fmt.Sprintf(`ulimit -n %d; exec "$@"`, c.options.files), "sh"},
-			cmd.Args...)...)
-		limited.Env = cmd.Env
-		cmd = limited
+		cmd = limitFiles(cmd, c.options.files)
 	}
 	c.host, err = startProcess(t, cmd, filepath.Join(c.dir, "host.log"))
 	return err

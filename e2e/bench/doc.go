@@ -3,8 +3,11 @@
 //
 //	go run ./e2e/bench mcp      # the MCP endpoint beside a bare go-sdk server
 //	go run ./e2e/bench sessions # memory of idle sessions, and waking each
-//	go run ./e2e/bench start    # time until tandem dev is ready
+//	go run ./e2e/bench start    # time until tandem dev is ready, and serves a project and edits of it
 //	go run ./e2e/bench objects  # Durable Objects in Go beside workerd
+//	go run ./e2e/bench scripts  # a Worker and Durable Objects in JavaScript beside workerd
+//	go run ./e2e/bench wrangler # tandem dev beside wrangler dev
+//	go run ./e2e/bench memory   # memory of isolates and of live objects in JavaScript
 //	go run ./e2e/bench live     # memory of 100,000 live objects under a file limit of 1024
 //	go run ./e2e/bench alarms   # 10,000 alarms due at once, and a kill half a second later
 //	go run ./e2e/bench open     # start a host on 1,000,000 objects

@@ -49,8 +49,8 @@ func command() *cobra.Command {
 	root.PersistentFlags().IntVar(&s.sessions, "sessions", 10_000, "idle sessions of the sessions benchmark")
 	root.PersistentFlags().IntVar(&s.objects, "objects", 1_000_000, "objects on disk of the open benchmark")
 	root.PersistentFlags().StringVar(&s.only, "only", "", "objects, scripts: only workloads with this in their name, such as @256")
-	root.PersistentFlags().BoolVar(&s.alone, "alone", false, "objects, scripts: leave workerd out")
-	root.PersistentFlags().StringVar(&s.profiles, "profiles", "", "objects: directory for sockets of net/http/pprof")
+	root.PersistentFlags().BoolVar(&s.alone, "alone", false, "objects, scripts, wrangler: leave the peer out")
+	root.PersistentFlags().StringVar(&s.profiles, "profiles", "", "objects, scripts: directory for sockets of net/http/pprof")
 	root.PersistentFlags().IntVar(&s.rate, "rate", 500, "execute: executions that begin in a second")
 	root.PersistentFlags().IntVar(&s.processes, "processes", 32, "soak, hostile: programs at once")
 	root.PersistentFlags().StringVar(&s.programs, "programs", "sandbox/pool/testdata/hostile.txt", "hostile: the programs")
@@ -75,6 +75,8 @@ func command() *cobra.Command {
 			RunE: func(c *cobra.Command, _ []string) error { return benchObjects(c.Context(), s) }},
 		{Use: "scripts", Short: "A JavaScript Worker and its Durable Objects beside workerd",
 			RunE: func(c *cobra.Command, _ []string) error { return benchScripts(c.Context(), s) }},
+		{Use: "memory", Short: "Memory of JavaScript: idle processes, isolates, 10,000 live objects under a file limit of 1024",
+			RunE: func(c *cobra.Command, _ []string) error { return benchMemory(c.Context()) }},
 		{Use: "live", Short: "Memory of 100,000 live objects under a file limit of 1024",
 			RunE: func(c *cobra.Command, _ []string) error { return benchLive(c.Context()) }},
 		{Use: "alarms", Short: "10,000 alarms due at once, and a kill half a second later",
@@ -83,7 +85,9 @@ func command() *cobra.Command {
 			RunE: func(c *cobra.Command, _ []string) error { return benchOpen(c.Context(), s) }},
 		{Use: "tracing", Short: "The cost of exporting spans",
 			RunE: func(c *cobra.Command, _ []string) error { return benchTracing(c.Context(), s) }},
-		{Use: "start", Short: "Time until tandem dev is ready",
+		{Use: "wrangler", Short: "tandem dev beside wrangler dev: start, edits, requests",
+			RunE: func(c *cobra.Command, _ []string) error { return benchWrangler(c.Context(), s) }},
+		{Use: "start", Short: "Time until tandem dev is ready, serves a project, and serves what was edited",
 			RunE: func(c *cobra.Command, _ []string) error { return benchStart(c.Context(), s) }},
 		{Use: "bare-server", Short: "Run the bare go-sdk server (started by mcp)", Hidden: true,
 			RunE: func(c *cobra.Command, _ []string) error { return bareServer(c.Context()) }},

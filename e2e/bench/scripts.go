@@ -1,19 +1,10 @@
 package main
 
-import (
-	"context"
-	"fmt"
-	"os"
-	"os/exec"
-	"path/filepath"
-	"strings"
+import "context"
 
-	"github.com/tandem-do/tandem/e2e/harness"
-)
-
-// scriptConfig is the wrangler file of workerdScript.
+// scriptConfig is the wrangler file of workerdScript, with a date that the workerd of wrangler 4.86.0 knows.
 const scriptConfig = `{
-  "name": "counter", "main": "worker.js", "compatibility_date": "2026-08-20",
+  "name": "counter", "main": "worker.js", "compatibility_date": "2026-04-01",
   "durable_objects": { "bindings": [{ "name": "COUNTER", "class_name": "Counter" }] },
   "migrations": [{ "tag": "v1", "new_classes": ["Counter"] }]
 }`
@@ -21,11 +12,15 @@ const scriptConfig = `{
 // benchScripts alternates rounds of one JavaScript Worker with its Durable Object class on tandem and on workerd.
 func benchScripts(ctx context.Context, s settings) error {
 	return attempt(ctx, func(t *steps) error {
-		address, processes, err := startScript(t, s.profiles)
+		dir, hello := t.TempDir(), helloProject()
+		if err := hello.make(t, dir); err != nil {
+			return err
+		}
+		ours, err := startProduction(t, productionOptions{project: dir, ready: "/ping/ready", profiles: s.profiles})
 		if err != nil {
 			return err
 		}
-		servers := []*objectServer{{name: "tandem", address: address, pids: processes}}
+		servers := []*objectServer{{name: "tandem", address: ours.address, pids: ours.pids()}}
 		if !s.alone {
 			address, pid, err := startWorkerd(t)
 			if err != nil {
@@ -42,48 +37,4 @@ func scriptWorkloads() []objectWorkload {
 		return objectWorkload{"hello world", clients, 1, "GET", "/hello/", ""}
 	}
 	return append([]objectWorkload{hello(32), hello(256)}, objectWorkloads()...)
-}
-
-// startScript builds the Worker into a bundle and runs that as a router, a host and a worker, as in production.
-// profiles is as in settings.
-func startScript(t *steps, profiles string) (address string, pids []int, err error) {
-	binary, err := harness.Build(t.ctx, t.TempDir())
-	if err != nil {
-		return "", nil, err
-	}
-	dir := t.TempDir()
-	for name, text := range map[string]string{"worker.js": workerdScript, "wrangler.json": scriptConfig} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
-			return "", nil, err
-		}
-	}
-	bundle := filepath.Join(dir, "counter.bundle")
-	if out, err := exec.CommandContext(t.ctx, binary, "build", dir, "-o", bundle).CombinedOutput(); err != nil {
-		return "", nil, fmt.Errorf("tandem build: %w\n%s", err, out)
-	}
-	if address, err = freeAddress(); err != nil {
-		return "", nil, err
-	}
-	socket := func(name string) string { return "unix:" + filepath.Join(dir, name+".sock") }
-	for _, args := range [][]string{
-		{"router", "--listen", socket("router"), "--state-dir", filepath.Join(dir, "router")},
-		{
-			"durableobject", "--listen", socket("host"), "--router", socket("router"), "--bundle", bundle,
-			"--state-dir", filepath.Join(dir, "objects"),
-		},
-		{"worker", "--listen", address, "--router", socket("router"), "--bundle", bundle},
-	} {
-		cmd := exec.Command(binary, args...)
-		cmd.Env = append(os.Environ(), "TANDEM_PROFILE_DIR="+profiles)
-		p, err := startProcess(t, cmd, filepath.Join(dir, args[0]+".log"))
-		if err != nil {
-			return "", nil, err
-		}
-		pids = append(pids, p.cmd.Process.Pid)
-	}
-	if err := awaitServer(t.ctx, address, "/ping/ready"); err != nil {
-		log, _ := os.ReadFile(filepath.Join(dir, "worker.log"))
-		return "", nil, fmt.Errorf("%w\n%s", err, strings.TrimSpace(string(log)))
-	}
-	return address, pids, nil
 }

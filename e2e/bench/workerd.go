@@ -24,6 +24,9 @@ export class Counter extends DurableObject {
   ping() {
     return ++this.pings;
   }
+  fetch() {
+    return Response.json(++this.pings);
+  }
 }
 
 export default {
@@ -32,7 +35,12 @@ export default {
     if (kind === "hello") return Response.json(1);
     const stub = env.COUNTER.get(env.COUNTER.idFromName(name));
     if (kind === "ping") return Response.json(await stub.ping());
+    if (kind === "fetch") return stub.fetch(request);
     if (action === "increment") return Response.json(await stub.increment(1));
+    if (kind === "wait") {
+      await scheduler.wait(Number(name));
+      return Response.json(1);
+    }
     return new Response("not found", { status: 404 });
   },
 };
