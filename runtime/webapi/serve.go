@@ -88,13 +88,15 @@ func Deliver(ctx context.Context, i *isolate.Isolate, in *http.Request, to Call)
 
 // fetchEvent is a request on its way to a fetch handler and back.
 type fetchEvent struct {
-	in  *http.Request
-	to  Call
-	out Reply
+	in    *http.Request
+	to    Call
+	realm *Realm // from the start on
+	out   Reply
 }
 
 func (d *fetchEvent) start(e *isolate.Event) (goja.Value, error) {
 	r := Of(e.Context().Isolate())
+	d.realm = r
 	var props goja.Value
 	if d.to.Props != nil {
 		props = d.to.Props(r)
@@ -107,7 +109,7 @@ func (d *fetchEvent) start(e *isolate.Event) (goja.Value, error) {
 }
 
 func (d *fetchEvent) finish(e *isolate.Event, v goja.Value) error {
-	r := Of(e.Context().Isolate())
+	r := d.realm
 	p, ok := r.response.of(v)
 	if !ok {
 		return r.thrown("TypeError", notResponseText)

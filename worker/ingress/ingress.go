@@ -111,7 +111,7 @@ func (in *Ingress) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	start := time.Now()
 	ctx := telemetry.ExtractHTTP(r.Context(), r.Header)
 	ctx, span := telemetry.Start(ctx, spanName(r.Method))
-	rec := &recorder{ResponseWriter: w}
+	rec := &recorder{ResponseWriter: w, extended: start} // the server has just set the first deadline
 	route, name := in.route(r.URL.Path)
 	var fault error
 	defer func() {
@@ -120,8 +120,10 @@ func (in *Ingress) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			fault, aborted = in.recovered(rec, r, p)
 		}
 		in.finish(span, rec, r, name, fault)
-		in.log.DebugContext(ctx, "request served", "method", r.Method, "route", name, "status", rec.code(),
-			"duration", time.Since(start))
+		if in.log.Enabled(ctx, slog.LevelDebug) {
+			in.log.DebugContext(ctx, "request served", "method", r.Method, "route", name, "status", rec.code(),
+				"duration", time.Since(start))
+		}
 		if aborted {
 			panic(http.ErrAbortHandler)
 		}
@@ -138,7 +140,10 @@ func (in *Ingress) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer in.running.Add(-1)
-	in.serve(rec, r.WithContext(ctx), route)
+	if ctx != r.Context() {
+		r = r.WithContext(ctx)
+	}
+	in.serve(rec, r, route)
 }
 
 // serve checks the request and hands it to its route.
@@ -235,7 +240,8 @@ type recorder struct {
 
 // extend gives the client writeTimeout from now on. A deadline that was set within the last second does as well.
 func (r *recorder) extend() {
-	if now := time.Now(); now.Sub(r.extended) > time.Second {
+	if time.Since(r.extended) > time.Second {
+		now := time.Now()
 		r.extended = now
 		// Only the writers of tests have no deadline.
 		_ = http.NewResponseController(r.ResponseWriter).SetWriteDeadline(now.Add(writeTimeout))

@@ -78,10 +78,19 @@ func (in *Ingress) Serve(ctx context.Context, l net.Listener) error {
 	return err
 }
 
-// onceListener is a listener that the drain closes first, and the server once more.
+// onceListener is a listener that the drain closes first, and the server once more. Its connections are conns.
 type onceListener struct {
 	net.Listener
 	close func() error
+}
+
+// Accept implements net.Listener.
+func (l onceListener) Accept() (net.Conn, error) {
+	c, err := l.Listener.Accept()
+	if err != nil {
+		return nil, err
+	}
+	return newConn(c), nil
 }
 
 // Close implements net.Listener.
