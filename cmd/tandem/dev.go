@@ -40,6 +40,7 @@ host, worker and trace store, each a process of its own, on loopback only. Ctrl-
 	addDevFlags(fs, &o)
 	timeouts.add(cmd)
 	addTestClockFlag(fs, &o.TestClock)
+	addStrictLimitsFlag(fs, &o.StrictLimits)
 	addAllowPrivateFlag(fs, &o.AllowPrivateSources)
 	addRatioFlag(fs, &o.TraceRatio)
 	fs.StringVarP(&project.Environment, "env", "e", "", "environment of DIR's wrangler file")

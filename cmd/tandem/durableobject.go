@@ -26,7 +26,7 @@ type hostFlags struct {
 	timeouts                              durations
 	sources                               sourceFlags
 	limits                                props.UsageLimits
-	testClock                             bool
+	testClock, strictLimits               bool
 	bundle                                bundleFlags
 }
 
@@ -68,6 +68,7 @@ func newHost(sys system) *cobra.Command {
 	addLimitFlags(fs, &f.limits)
 	f.sources.add(fs)
 	addTestClockFlag(fs, &f.testClock)
+	addStrictLimitsFlag(fs, &f.strictLimits)
 	p.addReflectionFlag(fs)
 	return p.command(cmd)
 }
@@ -99,7 +100,7 @@ func (f *hostFlags) serve(ctx context.Context, upstream sources.Options, reflect
 			SessionTimeout: f.timeouts.session, PausedTimeout: f.timeouts.paused,
 			ApprovalWindow: f.timeouts.approval, Sources: upstream, Limits: f.limits, Draining: ctx.Done(), Log: log,
 		}),
-		TestClock: f.testClock, Reflection: reflection, Log: log,
+		TestClock: f.testClock, StrictLimits: f.strictLimits, Reflection: reflection, Log: log,
 	})
 }
 
@@ -109,8 +110,11 @@ func (f *hostFlags) serveBundle(ctx context.Context, sys system, reflection bool
 	if err != nil {
 		return err
 	}
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
 	script, err := jsclass.New(jsclass.Options{
 		Bundle: b, Secrets: values, OnLog: printLog(sys), Log: log,
+		Limits: f.bundle.limits(), OnStuck: func() { stop(errStuck) },
 		Fetch: outbound(), //nolint:bodyclose // whoever calls it closes them
 	})
 	if err != nil {
@@ -130,10 +134,14 @@ func (f *hostFlags) serveBundle(ctx context.Context, sys system, reflection bool
 	if address == "" {
 		address = target(l.Addr())
 	}
-	return host.Serve(ctx, host.Options{
+	err = host.Serve(ctx, host.Options{
 		Listener: l, Address: address, Dir: f.dir, Router: router, Worker: b.Manifest().Name, Classes: script.Classes(),
-		Services: services(), TestClock: f.testClock, Reflection: reflection, Log: log,
+		Services: services(), TestClock: f.testClock, StrictLimits: f.strictLimits, Reflection: reflection, Log: log,
 	})
+	if context.Cause(ctx) == errStuck { //nolint:errorlint // it is not wrapped
+		return errors.Join(errStuck, err)
+	}
+	return err
 }
 
 // target returns the gRPC target of an address that a process listens on.

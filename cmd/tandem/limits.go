@@ -24,3 +24,9 @@ func addLimitFlags(fs *pflag.FlagSet, l *props.UsageLimits) {
 		"of an organization in an hour of UTC; 0: any")
 	fromEnv(fs, "max-executions-per-hour", "MCP_MAX_EXECUTIONS_PER_HOUR")
 }
+
+// addStrictLimitsFlag adds --strict-limits.
+func addStrictLimitsFlag(fs *pflag.FlagSet, target *bool) {
+	fs.BoolVar(target, "strict-limits", false, "keys of 2 KiB and values of 128 KiB, like Cloudflare's older storage")
+	fromEnv(fs, "strict-limits", "TANDEM_STRICT_LIMITS")
+}

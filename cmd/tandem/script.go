@@ -26,11 +26,32 @@ const maxSecretsBytes = 1 << 20
 type bundleFlags struct {
 	file, secrets string
 	development   bool
+	cpu           time.Duration
+	memoryMiB     int
 }
+
+// Bounds of --cpu-limit and --memory-limit.
+const (
+	defaultCPU   = 30 * time.Second
+	minCPU       = 10 * time.Millisecond
+	maxCPU       = time.Hour
+	minMemoryMiB = 64
+	maxMemoryMiB = 1 << 20
+)
+
+// errStuck is why a process ends in which a built-in function of the engine runs on and on: it takes a processor, or the
+// memory, from all other events.
+var errStuck = errors.New("a script's call of a built-in function does not return and cannot be stopped")
 
 func (f *bundleFlags) add(fs *pflag.FlagSet) {
 	fs.StringVar(&f.file, "bundle", "", "bundle file of tandem build to run, instead of the MCP application")
 	fs.StringVar(&f.secrets, "secrets-file", "", "JSON file of the bundle's secrets: an object of names and texts")
+	f.cpu, f.memoryMiB = defaultCPU, int(isolate.DefaultHeapBytes()>>20)
+	fs.Var(durationValue{&f.cpu, minCPU, maxCPU}, "cpu-limit", "computing time of an event of a bundle's script")
+	fromEnv(fs, "cpu-limit", "TANDEM_CPU_LIMIT")
+	fs.Var(intValue{&f.memoryMiB, minMemoryMiB, maxMemoryMiB}, "memory-limit",
+		"MiB of heap at which a bundle's script is stopped")
+	fromEnv(fs, "memory-limit", "TANDEM_MEMORY_LIMIT")
 	fs.BoolVar(&f.development, "development", false, "log each request, and show clients the stacks of errors")
 	hide(fs, "development")
 }
@@ -39,6 +60,7 @@ func (f *bundleFlags) add(fs *pflag.FlagSet) {
 // workerd: the engine's Date has the zone of the process.
 func (f *bundleFlags) open() (*bundle.Bundle, map[string]string, error) {
 	time.Local = time.UTC
+	isolate.Guard(f.limits().HeapBytes)
 	b, err := bundle.Open(f.file)
 	if err != nil {
 		return nil, nil, err
@@ -50,6 +72,11 @@ func (f *bundleFlags) open() (*bundle.Bundle, map[string]string, error) {
 		}
 	}
 	return b, values, nil
+}
+
+// limits are those of scripts.
+func (f *bundleFlags) limits() isolate.Limits {
+	return isolate.Limits{CPU: f.cpu, HeapBytes: uint64(f.memoryMiB) << 20}
 }
 
 // readSecrets reads a file of secrets. No value of it is ever in an error.
@@ -115,15 +142,20 @@ func (f *bundleFlags) serveScript(ctx context.Context, sys system, listen, route
 		return errors.Join(err, l.Close())
 	}
 	defer conn.Close()
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
 	o := script.Options{
 		Listener: l, Router: conn, Bundle: b, Secrets: values, Development: f.development,
 		Fetch: outbound(), //nolint:bodyclose // whoever calls it closes them
-		OnLog: printLog(sys), Log: log,
+		OnLog: printLog(sys), Log: log, Limits: f.limits(), OnStuck: func() { stop(errStuck) },
 	}
 	if f.development {
 		o.OnRequest = printRequest(sys)
 	}
 	err = script.Serve(ctx, o)
+	if context.Cause(ctx) == errStuck { //nolint:errorlint // it is not wrapped
+		return errors.Join(errStuck, err)
+	}
 	if errors.Is(err, script.ErrScript) {
 		return fmt.Errorf("%w: %w", errProject, err)
 	}

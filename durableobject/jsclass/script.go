@@ -43,6 +43,8 @@ type Options struct {
 	Isolates int
 	// Limits bound events.
 	Limits isolate.Limits
+	// OnStuck is isolate.Options.OnStuck.
+	OnStuck func()
 	// Fetch sends requests to the world; nil refuses them.
 	Fetch webapi.Fetcher
 	// Services reaches the Workers of service bindings, the script's own too; nil refuses them.
@@ -165,7 +167,7 @@ func (s *Script) isolateOptions(c clock.Clock) isolate.Options {
 	}
 	o := bindings.Isolate(webapi.Options{Fetch: s.fetch()})
 	o.Install = append(o.Install, installState)
-	o.Limits, o.Clock, o.OnLog, o.Log = s.o.Limits, isolateClock{c}, s.o.OnLog, s.o.Log
+	o.Limits, o.Clock, o.OnLog, o.Log, o.OnStuck = s.o.Limits, isolateClock{c}, s.o.OnLog, s.o.Log, s.o.OnStuck
 	return o
 }
 

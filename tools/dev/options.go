@@ -38,6 +38,8 @@ type Options struct {
 	SessionTimeout, PausedTimeout, ApprovalWindow time.Duration
 	// TestClock has the objects live by a clock that `tandem clock advance` moves.
 	TestClock bool
+	// StrictLimits has storage hold to Cloudflare's limits before SQLite.
+	StrictLimits bool
 	// AllowPrivateSources lets sources of tools have loopback and private addresses.
 	AllowPrivateSources bool
 	// TraceRatio is the share of new traces that are recorded, above 0 and at most 1. Default 1.

@@ -143,6 +143,9 @@ func (s *stack) host() process {
 	if s.options.TestClock {
 		p.args = append(p.args, "--test-clock")
 	}
+	if s.options.StrictLimits {
+		p.args = append(p.args, "--strict-limits")
+	}
 	if s.options.AllowPrivateSources {
 		p.args = append(p.args, "--allow-private-sources")
 	}

@@ -86,6 +86,9 @@ func (s *stack) projectHost() process {
 	if s.options.TestClock {
 		p.args = append(p.args, "--test-clock")
 	}
+	if s.options.StrictLimits {
+		p.args = append(p.args, "--strict-limits")
+	}
 	return p
 }
 

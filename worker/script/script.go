@@ -45,6 +45,8 @@ type Options struct {
 	Isolates int
 	// Limits bound events.
 	Limits isolate.Limits
+	// OnStuck is isolate.Options.OnStuck.
+	OnStuck func()
 	// Fetch sends requests to the world; nil refuses them.
 	Fetch webapi.Fetcher
 	// Development shows clients the stacks of uncaught errors, and takes /cdn-cgi/local/scheduled.
@@ -223,7 +225,7 @@ func New(ctx context.Context, o Options, caller sidecar.Caller) (*Script, error)
 	s := &Script{o: o, log: o.Log}
 	bindings.Service = func(to bundle.Service) env.Service { return s.service(to, caller) }
 	iso := bindings.Isolate(webapi.Options{Fetch: o.Fetch})
-	iso.Limits, iso.OnLog, iso.Log = o.Limits, o.OnLog, o.Log
+	iso.Limits, iso.OnLog, iso.Log, iso.OnStuck = o.Limits, o.OnLog, o.Log, o.OnStuck
 	s.pool = newPool(program, o.Isolates, iso)
 	release, _, err := s.pool.take(ctx)
 	if err != nil {
