@@ -7,6 +7,7 @@
 //	go run ./e2e/bench objects  # Durable Objects in Go beside workerd
 //	go run ./e2e/bench scripts  # a Worker and Durable Objects in JavaScript beside workerd
 //	go run ./e2e/bench wrangler # tandem dev beside wrangler dev
+//	go run ./e2e/bench compute  # routes of hono, and code that computes, beside workerd
 //	go run ./e2e/bench memory   # memory of isolates and of live objects in JavaScript
 //	go run ./e2e/bench live     # memory of 100,000 live objects under a file limit of 1024
 //	go run ./e2e/bench alarms   # 10,000 alarms due at once, and a kill half a second later

@@ -75,6 +75,8 @@ func command() *cobra.Command {
 			RunE: func(c *cobra.Command, _ []string) error { return benchObjects(c.Context(), s) }},
 		{Use: "scripts", Short: "A JavaScript Worker and its Durable Objects beside workerd",
 			RunE: func(c *cobra.Command, _ []string) error { return benchScripts(c.Context(), s) }},
+		{Use: "compute", Short: "Routes of hono that do little, and such that compute, beside workerd",
+			RunE: func(c *cobra.Command, _ []string) error { return benchCompute(c.Context(), s) }},
 		{Use: "memory", Short: "Memory of JavaScript: idle processes, isolates, 10,000 live objects under a file limit of 1024",
 			RunE: func(c *cobra.Command, _ []string) error { return benchMemory(c.Context()) }},
 		{Use: "live", Short: "Memory of 100,000 live objects under a file limit of 1024",

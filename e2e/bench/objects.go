@@ -119,13 +119,7 @@ func objectRound(ctx context.Context, s settings, w objectWorkload, srv *objectS
 	for i := range paths {
 		paths[i] = prefix + strconv.Itoa(i) + w.after
 	}
-	check := func(body []byte) error {
-		if len(body) == 0 || body[0] < '1' || body[0] > '9' {
-			return fmt.Errorf("%s: not a count: %q", w.name, body)
-		}
-		return nil
-	}
-	if err := makeLive(srv.address, w.method, paths, check); err != nil {
+	if err := makeLive(srv.address, w.method, paths, checkAnswer); err != nil {
 		return result{}, err
 	}
 	next := -1
@@ -135,7 +129,7 @@ func objectRound(ctx context.Context, s settings, w objectWorkload, srv *objectS
 			return w.method, prefix + strconv.Itoa(next) + w.after
 		}
 		return w.method, paths[next%w.names]
-	}, check)
+	}, checkAnswer)
 	if err != nil {
 		return result{}, err
 	}
@@ -147,6 +141,14 @@ func objectRound(ctx context.Context, s settings, w objectWorkload, srv *objectS
 	}
 	srv.peak = max(srv.peak, r.peak)
 	return r, err
+}
+
+// checkAnswer takes a count, or JSON.
+func checkAnswer(body []byte) error {
+	if len(body) == 0 || (body[0] < '1' || body[0] > '9') && body[0] != '{' && body[0] != '[' {
+		return fmt.Errorf("not a count: %q", body)
+	}
+	return nil
 }
 
 // makeLive makes each object live.

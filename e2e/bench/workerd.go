@@ -68,30 +68,38 @@ const counter :Workerd.Worker = (
 
 // startWorkerd starts workerd with the counter and returns its address and process.
 func startWorkerd(t *steps) (address string, pid int, err error) {
-	if _, err := os.Stat(workerdBinary); err != nil {
-		return "", 0, fmt.Errorf("workerd is missing; run npm ci --ignore-scripts in e2e/node: %w", err)
-	}
-	address, err = freeAddress()
-	if err != nil {
-		return "", 0, err
-	}
 	dir := t.TempDir()
 	objects := filepath.Join(dir, "objects")
-	config := filepath.Join(dir, "config.capnp")
 	if err := os.Mkdir(objects, 0o700); err != nil {
 		return "", 0, err
 	}
-	if err := os.WriteFile(filepath.Join(dir, "worker.js"), []byte(workerdScript), 0o600); err != nil {
+	return serveWorkerd(t, dir, []byte(workerdScript), "/ping/ready", func(address string) string {
+		return fmt.Sprintf(workerdConfig, objects, address)
+	})
+}
+
+// serveWorkerd starts workerd with a script by a configuration in dir, and returns its address and process once it answers
+// at ready.
+func serveWorkerd(t *steps, dir string, script []byte, ready string, config func(address string) string,
+) (address string, pid int, err error) {
+	if _, err := os.Stat(workerdBinary); err != nil {
+		return "", 0, fmt.Errorf("workerd is missing; run npm ci --ignore-scripts in e2e/node: %w", err)
+	}
+	if address, err = freeAddress(); err != nil {
 		return "", 0, err
 	}
-	if err := os.WriteFile(config, fmt.Appendf(nil, workerdConfig, objects, address), 0o600); err != nil {
+	file := filepath.Join(dir, "config.capnp")
+	if err := os.WriteFile(filepath.Join(dir, "worker.js"), script, 0o600); err != nil {
 		return "", 0, err
 	}
-	p, err := startProcess(t, exec.Command(workerdBinary, "serve", config), filepath.Join(dir, "log"))
+	if err := os.WriteFile(file, []byte(config(address)), 0o600); err != nil {
+		return "", 0, err
+	}
+	p, err := startProcess(t, exec.Command(workerdBinary, "serve", file), filepath.Join(dir, "log"))
 	if err != nil {
 		return "", 0, err
 	}
-	return address, p.cmd.Process.Pid, awaitServer(t.ctx, address, "/ping/ready")
+	return address, p.cmd.Process.Pid, awaitServer(t.ctx, address, ready)
 }
 
 // freeAddress returns a loopback address that nobody listens on at the moment.
