@@ -9,6 +9,7 @@
 //	go run ./e2e/bench wrangler # tandem dev beside wrangler dev
 //	go run ./e2e/bench compute  # routes of hono, and code that computes, beside workerd
 //	go run ./e2e/bench memory   # memory of isolates and of live objects in JavaScript
+//	go run ./e2e/bench growth   # what a million requests leave behind
 //	go run ./e2e/bench live     # memory of 100,000 live objects under a file limit of 1024
 //	go run ./e2e/bench alarms   # 10,000 alarms due at once, and a kill half a second later
 //	go run ./e2e/bench open     # start a host on 1,000,000 objects

@@ -18,6 +18,7 @@ type settings struct {
 	duration time.Duration
 	sessions int
 	objects  int
+	requests int
 	// only names the workloads of the objects benchmark, by a part of their names; alone leaves workerd out.
 	only  string
 	alone bool
@@ -48,6 +49,7 @@ func command() *cobra.Command {
 	root.PersistentFlags().DurationVar(&s.duration, "duration", 5*time.Second, "length of a round")
 	root.PersistentFlags().IntVar(&s.sessions, "sessions", 10_000, "idle sessions of the sessions benchmark")
 	root.PersistentFlags().IntVar(&s.objects, "objects", 1_000_000, "objects on disk of the open benchmark")
+	root.PersistentFlags().IntVar(&s.requests, "requests", 1_000_000, "growth: requests in all")
 	root.PersistentFlags().StringVar(&s.only, "only", "", "objects, scripts: only workloads with this in their name, such as @256")
 	root.PersistentFlags().BoolVar(&s.alone, "alone", false, "objects, scripts, wrangler: leave the peer out")
 	root.PersistentFlags().StringVar(&s.profiles, "profiles", "", "objects, scripts: directory for sockets of net/http/pprof")
@@ -79,6 +81,8 @@ func command() *cobra.Command {
 			RunE: func(c *cobra.Command, _ []string) error { return benchCompute(c.Context(), s) }},
 		{Use: "memory", Short: "Memory of JavaScript: idle processes, isolates, 10,000 live objects under a file limit of 1024",
 			RunE: func(c *cobra.Command, _ []string) error { return benchMemory(c.Context()) }},
+		{Use: "growth", Short: "What many requests of all kinds leave behind",
+			RunE: func(c *cobra.Command, _ []string) error { return benchGrowth(c.Context(), s) }},
 		{Use: "live", Short: "Memory of 100,000 live objects under a file limit of 1024",
 			RunE: func(c *cobra.Command, _ []string) error { return benchLive(c.Context()) }},
 		{Use: "alarms", Short: "10,000 alarms due at once, and a kill half a second later",

@@ -5,9 +5,10 @@ import (
 	"fmt"
 	"maps"
 	"os"
-	"path/filepath"
 	"slices"
 	"time"
+
+	"github.com/tandem-do/tandem/e2e/soak"
 )
 
 const (
@@ -52,7 +53,7 @@ func isolateMemory(t *steps, p project, dir string) error {
 		if err != nil {
 			return err
 		}
-		heap, err := heapOf(t.ctx, profiles, processes[name])
+		heap, err := soak.Heap(t.ctx, processes[name], profiles)
 		if err != nil {
 			return err
 		}
@@ -140,7 +141,7 @@ type meter struct {
 // newMeter begins to measure.
 func newMeter(ctx context.Context, profiles string, pid int) *meter {
 	m := &meter{ctx: ctx, profiles: profiles, pid: pid}
-	m.heap, m.err = heapOf(ctx, profiles, pid)
+	m.heap, m.err = soak.Heap(ctx, pid, profiles)
 	m.resident = residentBytes(pid)
 	return m
 }
@@ -151,15 +152,6 @@ func (m *meter) growth() (heap, resident int64, err error) {
 	if m.err != nil {
 		return 0, 0, m.err
 	}
-	heap, err = heapOf(m.ctx, m.profiles, m.pid)
+	heap, err = soak.Heap(m.ctx, m.pid, m.profiles)
 	return heap - m.heap, resident - m.resident, err
-}
-
-// heapOf returns the bytes of a process's heap after a collection. profiles is its TANDEM_PROFILE_DIR.
-func heapOf(ctx context.Context, profiles string, pid int) (int64, error) {
-	sockets, err := filepath.Glob(filepath.Join(profiles, fmt.Sprintf("*-%d.sock", pid)))
-	if err != nil || len(sockets) != 1 {
-		return 0, fmt.Errorf("%d profile sockets of process %d: %w", len(sockets), pid, err)
-	}
-	return liveHeap(ctx, sockets[0])
 }

@@ -37,16 +37,16 @@ func honoProject() project {
 	return project{
 		name: "hono", path: "/", before: "1", after: "2",
 		file: "src/index.ts", from: `(c) => c.text("1")`, to: `(c) => c.text("2")`,
-		make: func(t *steps, dir string) error { return copyProject(t, "hono", dir) },
+		make: func(t *steps, dir string) error { return copyProject(t, "e2e/bench/testdata/hono", dir) },
 	}
 }
 
-// copyProject copies a project of testdata, with npm packages.
-func copyProject(t *steps, name, dir string) error {
+// copyProject copies a project, and gives it npm packages.
+func copyProject(t *steps, from, dir string) error {
 	if err := installModules(t.ctx, npmModules); err != nil {
 		return err
 	}
-	if err := os.CopyFS(dir, os.DirFS(filepath.Join("e2e/bench/testdata", name))); err != nil {
+	if err := os.CopyFS(dir, os.DirFS(from)); err != nil {
 		return err
 	}
 	modules, err := filepath.Abs(filepath.Join(npmModules, "node_modules"))

@@ -47,17 +47,40 @@ func Count(ctx context.Context, pids map[string]int, profiles string) (Counts, e
 
 // Goroutines returns the profile of a process's goroutines: what they do, the most frequent first.
 func Goroutines(ctx context.Context, pid int, profiles string) (string, error) {
+	return profile(ctx, pid, profiles, "goroutine?debug=1")
+}
+
+// Heap returns the bytes of a process's heap after a collection.
+func Heap(ctx context.Context, pid int, profiles string) (int64, error) {
+	text := ""
+	for range 2 { // the second collection frees what the first one's finalizers held
+		var err error
+		if text, err = profile(ctx, pid, profiles, "heap?gc=1&debug=1"); err != nil {
+			return 0, err
+		}
+	}
+	_, rest, _ := strings.Cut(text, "\n# HeapAlloc = ")
+	line, _, _ := strings.Cut(rest, "\n")
+	n, err := strconv.ParseInt(line, 10, 64)
+	if err != nil {
+		return 0, fmt.Errorf("HeapAlloc in the profile: %w", err)
+	}
+	return n, nil
+}
+
+// profile returns a profile of a process. profiles is its TANDEM_PROFILE_DIR.
+func profile(ctx context.Context, pid int, profiles, name string) (string, error) {
 	sockets, err := filepath.Glob(filepath.Join(profiles, fmt.Sprintf("*-%d.sock", pid)))
 	if err != nil || len(sockets) != 1 {
 		return "", fmt.Errorf("%d profile sockets of process %d: %w", len(sockets), pid, err)
 	}
-	client := http.Client{Timeout: 10 * time.Second, Transport: &http.Transport{
+	client := http.Client{Timeout: 20 * time.Second, Transport: &http.Transport{
 		DisableKeepAlives: true,
 		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
 			return (&net.Dialer{}).DialContext(ctx, "unix", sockets[0])
 		},
 	}}
-	r, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://profile/debug/pprof/goroutine?debug=1", nil)
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://profile/debug/pprof/"+name, nil)
 	if err != nil {
 		return "", err
 	}

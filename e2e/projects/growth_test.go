@@ -1,0 +1,75 @@
+package projects
+
+import (
+	"maps"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/tandem-do/tandem/e2e/harness"
+	"github.com/tandem-do/tandem/e2e/soak"
+)
+
+const (
+	// growthWarm requests make what is kept from then on, growthMore must leave nothing.
+	growthWarm, growthMore = 2000, 4000
+	// growthHeap is by how much a process's heap may differ, in bytes: buffers and pools do from moment to moment. A
+	// request that leaves 300 bytes is found.
+	growthHeap = 300 * growthMore
+)
+
+// Requests of all kinds, errors and clients that go away among them, leave neither memory nor goroutines nor descriptors
+// behind once the objects have been evicted.
+func TestNoGrowth(t *testing.T) {
+	modules, err := filepath.Abs(modulesDir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	profiles := t.TempDir()
+	p, err := tryStart(t, "growth", nil, modules, harness.Options{
+		TestClock: true, Args: []string{"--trace-ratio", "0.01"}, Env: []string{"TANDEM_PROFILE_DIR=" + profiles},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ready := p.MustReady(t)
+	pids := maps.Clone(ready.PIDs)
+	delete(pids, "traces") // it keeps what it is told
+	first, requests := 0, growthWarm
+	holds := func() (soak.Counts, map[string]int64) {
+		t.Helper()
+		o := soak.MixOptions{URL: ready.WorkerURL, First: first, Requests: requests, Connections: 16}
+		if err := soak.Mix(t.Context(), o); err != nil {
+			t.Fatal(err)
+		}
+		first, requests = first+requests, growthMore
+		p.Advance(t, 3*time.Minute)
+		heaps := map[string]int64{}
+		for name, pid := range pids {
+			if heaps[name], err = soak.Heap(t.Context(), pid, profiles); err != nil {
+				t.Fatal(err)
+			}
+		}
+		counts, err := soak.Count(t.Context(), pids, profiles)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return counts, heaps
+	}
+	before, heaps := holds()
+	_, after := holds()
+	for name, was := range heaps {
+		if now := after[name]; now > was+growthHeap {
+			t.Errorf("%s has a heap of %d bytes after %d requests more, had %d", name, now, growthMore, was)
+		}
+	}
+	counts, err := soak.Settle(t.Context(), before, 20*time.Second, func() (soak.Counts, error) {
+		return soak.Count(t.Context(), pids, profiles)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, leak := range counts.Leaked(before) {
+		t.Error(leak)
+	}
+}
