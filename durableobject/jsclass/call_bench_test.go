@@ -70,6 +70,7 @@ func BenchmarkCall(b *testing.B) {
 			w := &world{t: b}
 			end := w.start(code, vfs.NewMem())
 			defer end()
+			objects := binding.NewNamespace("w-Counter", w.host.Local())
 			var next atomic.Int64
 			b.ReportAllocs()
 			b.SetParallelism(16)
@@ -81,7 +82,7 @@ func BenchmarkCall(b *testing.B) {
 					if bench.names > 0 {
 						n %= bench.names
 					}
-					if err := bench.call(b.Context(), w.stub("Counter", strconv.Itoa(n))); err != nil {
+					if err := bench.call(b.Context(), objects.GetByName(strconv.Itoa(n))); err != nil {
 						b.Error(err)
 						return
 					}

@@ -35,7 +35,9 @@ const callModule = `(function (host) {
 // answers is an object that has answered before it is called.
 type answers struct{ value []byte }
 
-func (a *answers) Call(context.Context, sidecar.Target, string, []byte) ([]byte, error) { return a.value, nil }
+func (a *answers) Call(context.Context, sidecar.Target, string, []byte) ([]byte, error) {
+	return a.value, nil
+}
 
 func (a *answers) Fetch(context.Context, sidecar.Target, *http.Request) (*http.Response, error) {
 	return &http.Response{

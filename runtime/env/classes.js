@@ -3,6 +3,8 @@
 (function (host) {
 	const { defineProperty, getPrototypeOf, prototype: objectPrototype } = Object;
 	const hasOwn = Object.hasOwn;
+	const apply = Reflect.apply;
+	const promiseThen = Promise.prototype.then;
 	const missing = (method, owner, n, type) =>
 		new TypeError("Failed to execute '" + method + "' on '" + owner + "': parameter " + n + " is not of type '" + type + "'.");
 	const tag = (c, name) => defineProperty(c.prototype, Symbol.toStringTag, { value: name, configurable: true });
@@ -140,11 +142,13 @@
 		constructor() {
 			guard();
 		}
+		// The engine calls then for await, with functions of its own and with no use for what then returns.
 		then(fulfilled, rejected) {
-			return host.then(this, fulfilled, rejected);
+			if (host.await(this, fulfilled, rejected)) return undefined;
+			return apply(promiseThen, host.promise(this), [fulfilled, rejected]);
 		}
 		catch(rejected) {
-			return host.then(this, undefined, rejected);
+			return apply(promiseThen, host.promise(this), [undefined, rejected]);
 		}
 		finally(f) {
 			return host.promise(this).finally(f);
@@ -210,6 +214,9 @@
 
 	return {
 		namespace: (n) => make(DurableObjectNamespace, n),
+		tell: (functions, value) => {
+			for (let n = 0; n < functions.length; n++) functions[n](value);
+		},
 		services: Fetcher.prototype,
 		objects: DurableObjectStub.prototype,
 		id: (handle) => new DurableObjectId(key, handle),

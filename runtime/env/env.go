@@ -126,6 +126,7 @@ type Classes struct {
 
 	module                        *goja.Object
 	namespace, id, invoke, hasRPC goja.Callable
+	tell                          goja.Callable
 	entrypoint, followPath        goja.Callable
 	stubs                         stubObjects
 	// fault is why the call that was looked for last cannot be made, and unfound what is returned then.
@@ -167,6 +168,7 @@ func ClassesOf(r *webapi.Realm) (*Classes, error) {
 	c.invoke, _ = goja.AssertFunction(c.Internals.Get("invoke"))
 	c.followPath, _ = goja.AssertFunction(c.Internals.Get("follow"))
 	c.entrypoint, _ = goja.AssertFunction(c.Internals.Get("isEntrypoint"))
+	c.tell, _ = goja.AssertFunction(c.Internals.Get("tell"))
 	c.hasRPC, _ = goja.AssertFunction(c.Internals.Get("supportsRPC"))
 	i.Runtime().ForOf(c.Internals.Get("platform"), func(class goja.Value) bool {
 		r.AddPlatformClass(class.(*goja.Object))
@@ -187,7 +189,7 @@ func (c *Classes) host() (*goja.Object, error) {
 		"uniqueID": c.uniqueID, "namedID": c.namedID, "parseID": c.parseID,
 		"describeID": c.describeID, "textOfID": c.textOfID, "equalIDs": c.equalIDs,
 		"stub": c.stub, "fetch": c.fetch, "noMethod": c.noMethod, "notFunction": c.notFunction,
-		"newStub": c.newStub, "dup": c.dup, "dispose": c.dispose, "then": c.thenOf, "promise": c.promise,
+		"newStub": c.newStub, "dup": c.dup, "dispose": c.dispose, "await": c.await, "promise": c.promise,
 	} {
 		if err := o.Set(name, i.Function(name, 0, f)); err != nil {
 			return nil, err
@@ -199,6 +201,12 @@ func (c *Classes) host() (*goja.Object, error) {
 // Namespace makes the object of a namespace.
 func (c *Classes) Namespace(n *binding.Namespace) goja.Value {
 	return c.must(c.namespace(goja.Undefined(), c.realm.Isolate().Runtime().ToValue(n)))
+}
+
+func (c *Classes) mustNot(err error) {
+	if err != nil {
+		panic(err)
+	}
 }
 
 func (c *Classes) must(v goja.Value, err error) goja.Value {

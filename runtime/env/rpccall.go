@@ -23,15 +23,97 @@ const (
 		"handler. This is a limitation of Cloudflare Workers which allows us to improve overall performance. (I/O type: Client)"
 )
 
-// call is a call that was made: what is behind its promise.
+// call is a call that was made: what is behind its promise. But for pending, it is the isolate's goroutine's.
 type call struct {
-	// promise is the engine's.
-	promise goja.Value
+	classes *Classes
 	pending *sidecar.Pending
-	// value is what it resolved to, and parts the stubs in it. They are the isolate's goroutine's.
+	// state and value are the outcome.
+	state goja.PromiseState
+	value goja.Value
+	// waiting are told of the outcome: what awaits the call, which needs no promise of the engine's.
+	waiting []waiting
+	// promise is the engine's, with what settles it. It is made at first need.
+	promise         goja.Value
+	resolve, reject func(any) error
+	// parts are the references in the value, and stubs what the script has of them.
 	parts    []*held
 	stubs    []*stub
 	disposed bool
+}
+
+// waiting is a pair of functions that take the outcome of a call.
+type waiting struct{ resolve, reject goja.Value }
+
+// settle gives the outcome. A rejection that nobody has asked for yet is one of the engine's, which reports it.
+func (p *call) settle(v goja.Value, state goja.PromiseState) {
+	p.state, p.value = state, v
+	if len(p.waiting) > 0 {
+		p.tell()
+	} else if state == goja.PromiseStateRejected {
+		p.outcome()
+	}
+	switch {
+	case p.resolve == nil:
+	case state == goja.PromiseStateRejected:
+		p.classes.mustNot(p.reject(v))
+	default:
+		p.classes.mustNot(p.resolve(v))
+	}
+	p.resolve, p.reject = nil, nil
+}
+
+// settling is settle as isolate.GoInto calls it.
+func (p *call) settling(state goja.PromiseState) func(any) error {
+	return func(v any) error {
+		p.settle(p.classes.realm.Isolate().Runtime().ToValue(v), state)
+		return nil
+	}
+}
+
+// tell tells those that wait, all before any of them goes on.
+func (p *call) tell() {
+	functions := make([]goja.Value, len(p.waiting))
+	for n, w := range p.waiting {
+		functions[n] = w.resolve
+		if p.state == goja.PromiseStateRejected {
+			functions[n] = w.reject
+		}
+	}
+	p.waiting = nil
+	if len(functions) == 1 {
+		f, _ := goja.AssertFunction(functions[0])
+		_, err := f(goja.Undefined(), p.value)
+		p.classes.mustNot(err)
+		return
+	}
+	list := p.classes.realm.Isolate().Runtime().NewArray(anys(functions)...)
+	p.classes.must(p.classes.tell(goja.Undefined(), list, p.value))
+}
+
+func anys(values []goja.Value) []any {
+	out := make([]any, len(values))
+	for n, v := range values {
+		out[n] = v
+	}
+	return out
+}
+
+// outcome returns the engine's promise of the call.
+func (p *call) outcome() goja.Value {
+	if p.promise != nil {
+		return p.promise
+	}
+	i := p.classes.realm.Isolate()
+	switch p.state {
+	case goja.PromiseStateFulfilled:
+		p.promise = i.Resolved(p.value)
+	case goja.PromiseStateRejected:
+		p.promise = i.Rejected(p.value)
+	default:
+		promise, resolve, reject := i.Runtime().NewPromise()
+		p.promise, p.resolve, p.reject = i.Runtime().ToValue(promise), resolve, reject
+	}
+	return p.promise
 }
 
 // dispose ends the promise and the stubs that it has resolved to.
@@ -50,18 +132,21 @@ func (p *call) Invoke(ctx context.Context, in sidecar.Invocation) (sidecar.Value
 // begin makes a call, or reads a property, and returns its promise.
 func (c *Classes) begin(n *node, args []goja.Value, read bool) *node {
 	i := c.realm.Isolate()
-	p := &call{pending: sidecar.NewPending()}
+	p := &call{classes: c, pending: sidecar.NewPending()}
 	out := &node{classes: c, call: p, stub: &stub{invoker: p}}
 	out.make(c.stubs.promises)
-	p.promise = i.Async(func() goja.Value {
+	thrown := i.Runtime().Try(func() {
 		out.stub.context = i.RequireEvent().Context()
 		c.usable(n)
 		in := sidecar.Invocation{Path: n.path, Read: read, Pending: p.pending}
 		if !read {
 			in.Args = c.encode(func(o webapi.SerializeOptions) v8value.Value { return c.realm.SerializeList(args, o) }, sending)
 		}
-		return c.send(n.stub, in, out)
+		c.send(n.stub, in, out)
 	})
+	if thrown != nil {
+		p.settle(thrown.Value(), goja.PromiseStateRejected)
+	}
 	return out
 }
 
@@ -80,11 +165,12 @@ func (c *Classes) usable(n *node) {
 }
 
 // send sends an invocation, whose stubs it drops in the end.
-func (c *Classes) send(s *stub, in sidecar.Invocation, out *node) goja.Value {
+func (c *Classes) send(s *stub, in sidecar.Invocation, out *node) {
 	place, p := s.take(), out.call
 	// What follows on the result lines up behind the call itself, and so do the stubs of the result.
 	out.stub.after = place
-	return c.realm.Isolate().Go(func(ctx context.Context) func() (goja.Value, error) {
+	resolve, reject := p.settling(goja.PromiseStateFulfilled), p.settling(goja.PromiseStateRejected)
+	c.realm.Isolate().GoInto(resolve, reject, func(ctx context.Context) func() (goja.Value, error) {
 		defer place.End()
 		value, err := s.invoke(place.Begin(ctx), out.stub.context, in)
 		in.Args.Drop()

@@ -99,16 +99,31 @@ func (c *Classes) promise(call goja.FunctionCall) goja.Value {
 	if n.call == nil {
 		n = c.begin(n, nil, true)
 	}
-	return n.call.promise
+	return n.call.outcome()
 }
 
-// then(v, fulfilled, rejected) is then of a promise or a property.
-func (c *Classes) thenOf(call goja.FunctionCall) goja.Value {
-	v, err := c.stubs.then(c.promise(call), call.Argument(1), call.Argument(2))
-	if err != nil {
-		panic(err)
+// awaitFrames is how many functions run when the engine calls then for await: the host's and then itself.
+const awaitFrames = 2
+
+// await(v, resolve, reject) has two functions told of the outcome of a call that is under way, and reports whether it does:
+// only if no script has called then, which is to get a promise of it.
+func (c *Classes) await(call goja.FunctionCall) goja.Value {
+	rt := c.realm.Isolate().Runtime()
+	var frames [awaitFrames + 1]goja.StackFrame
+	if len(rt.CaptureCallStack(len(frames), frames[:0])) > awaitFrames {
+		return rt.ToValue(false)
 	}
-	return v
+	_, canResolve := goja.AssertFunction(call.Argument(1))
+	_, canReject := goja.AssertFunction(call.Argument(2))
+	if !canResolve || !canReject {
+		return rt.ToValue(false)
+	}
+	n := c.nodeOf(call.Argument(0))
+	if n == nil || n.call == nil || n.call.state != goja.PromiseStatePending {
+		return rt.ToValue(false)
+	}
+	n.call.waiting = append(n.call.waiting, waiting{call.Argument(1), call.Argument(2)})
+	return rt.ToValue(true)
 }
 
 // newStub(target) makes a stub of something of this script's.

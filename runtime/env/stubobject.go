@@ -15,8 +15,6 @@ type stubObjects struct {
 	properties, promises *goja.Object
 	// plain is the prototype of plain objects, target that of RpcTarget.
 	plain, target *goja.Object
-	// then is that of the engine's promises.
-	then goja.Callable
 	// dispose is Symbol.dispose, and nothing a function that does nothing.
 	dispose *goja.Symbol
 	nothing *goja.Object
@@ -49,7 +47,6 @@ func (o *stubObjects) install(c *Classes) error {
 	}
 	prototype := func(class goja.Value) *goja.Object { return class.(*goja.Object).Get("prototype").(*goja.Object) }
 	o.plain, o.target = prototype(rt.Get("Object")), prototype(c.module.Get("RpcTarget"))
-	o.then, _ = goja.AssertFunction(prototype(rt.Get("Promise")).Get("then"))
 	o.dispose, _ = rt.Get("Symbol").(*goja.Object).Get("dispose").(*goja.Symbol)
 	o.nothing = i.Function("", 0, func(goja.FunctionCall) goja.Value { return goja.Undefined() })
 	o.dupParams = i.Compatibility().Since("2026-01-20", "rpc_params_dup_stubs", "rpc_params_transfer_stubs")

@@ -107,8 +107,32 @@ func (d *Deferred) SettleNow(f func() (goja.Value, error)) {
 func (i *Isolate) Go(work func(ctx context.Context) func() (goja.Value, error)) goja.Value {
 	d := i.NewDeferred()
 	ctx := d.in.event.GoContext()
-	i.background.Go(func() { d.Settle(work(ctx)) })
+	i.background.Go(func() { d.settleFrom(work(ctx)) })
 	return d.promise
+}
+
+// GoInto is Go where the caller has what waits for the outcome: one of resolve and reject is called with it, in a turn of
+// the event's.
+func (i *Isolate) GoInto(
+	resolve, reject func(any) error, work func(ctx context.Context) func() (goja.Value, error),
+) {
+	c := i.RequireEvent().context
+	c.pending++
+	d := &Deferred{in: i.frame, resolve: resolve, reject: reject}
+	ctx := d.in.event.GoContext()
+	i.background.Go(func() { d.settleFrom(work(ctx)) })
+}
+
+// settleFrom is Settle for a goroutine that may run the turn itself, where nothing else is to run before.
+func (d *Deferred) settleFrom(f func() (goja.Value, error)) {
+	c := d.in.event.context
+	l := &c.isolate.loop
+	if c.options.Deliver != nil || !l.try() {
+		d.Settle(f)
+		return
+	}
+	defer l.end()
+	c.runTurn(d.in.event, func() error { return d.settleNow(f) })
 }
 
 // Background runs f on a goroutine that Close waits for. f has to end when the event's GoContext does.
