@@ -79,7 +79,14 @@ type handler struct {
 	name    string
 	object  *goja.Object
 	class   goja.Constructor
-	methods map[string]goja.Callable
+	methods map[string]handlerMethod
+}
+
+// handlerMethod is a method of an object with handlers.
+type handlerMethod struct {
+	call goja.Callable
+	// takesContext is false when it can't see that it gets no ctx, which costs as much as a request.
+	takesContext bool
 }
 
 // entrypoint finds an export; an empty name means the default one.
@@ -100,7 +107,7 @@ func (r *Realm) entrypoint(name string) (*handler, error) {
 		}
 		return nil, r.thrown("TypeError", fmt.Sprintf("The entrypoint name %s was not found.", name))
 	}
-	h := &handler{name: name, object: o, methods: map[string]goja.Callable{}}
+	h := &handler{name: name, object: o, methods: map[string]handlerMethod{}}
 	if c, ok := goja.AssertConstructor(o); ok {
 		h.class = c
 	}
@@ -135,12 +142,11 @@ func (r *Realm) Call(e *isolate.Event, entrypoint, method string, argument, prop
 	if err != nil {
 		return nil, err
 	}
-	ctx := r.NewExecutionContext(e.Context(), props)
 	if h.object == nil {
-		return r.deliver(method, argument, ctx)
+		return r.deliver(method, argument, r.NewExecutionContext(e.Context(), props))
 	}
 	if h.class != nil {
-		instance, err := h.class(nil, ctx, env)
+		instance, err := h.class(nil, r.NewExecutionContext(e.Context(), props), env)
 		if err != nil {
 			return nil, err
 		}
@@ -150,14 +156,19 @@ func (r *Realm) Call(e *isolate.Event, entrypoint, method string, argument, prop
 		}
 		return f(instance, argument)
 	}
-	f, ok := h.methods[method]
+	m, ok := h.methods[method]
 	if !ok {
-		if f, ok = goja.AssertFunction(h.object.Get(method)); !ok {
+		o := h.object.Get(method)
+		if m.call, ok = goja.AssertFunction(o); !ok {
 			return nil, r.missingHandler(method)
 		}
-		h.methods[method] = f
+		m.takesContext = r.seesThird(o.(*goja.Object))
+		h.methods[method] = m
 	}
-	return f(h.object, argument, env, ctx)
+	if !m.takesContext {
+		return m.call(h.object, argument, env)
+	}
+	return m.call(h.object, argument, env, r.NewExecutionContext(e.Context(), props))
 }
 
 // deliver dispatches an event to the global object's listeners.
