@@ -37,7 +37,32 @@ const (
 	ReasonOperator
 	// ReasonUpdated: its class has other code, and it did not come to rest in time.
 	ReasonUpdated
+	// ReasonExceededCPU: its code computed for longer than it may.
+	ReasonExceededCPU
+	// ReasonExceededMemory: its code filled the memory of its host.
+	ReasonExceededMemory
+	// ReasonQuarantined is no actor's: the object takes no events for a while, since its actors crashed again and again.
+	ReasonQuarantined
 )
+
+// IsCrash reports whether the reason is one that costs the host a lot each time, so that an object to which it happens
+// again and again is quarantined.
+func (r BrokenReason) IsCrash() bool {
+	return r == ReasonPanic || r == ReasonExceededCPU || r == ReasonExceededMemory
+}
+
+// Crash is the error of a class that could not make an instance for a reason of its own: the actor breaks with it
+// instead of ReasonConstructor.
+type Crash struct {
+	Reason BrokenReason
+	Err    error
+}
+
+// Error returns the text of Err.
+func (c *Crash) Error() string { return c.Err.Error() }
+
+// Unwrap returns Err.
+func (c *Crash) Unwrap() error { return c.Err }
 
 // String returns the reason in one word, for logs and spans.
 func (r BrokenReason) String() string {
@@ -60,6 +85,12 @@ func (r BrokenReason) String() string {
 		return "shutdown"
 	case ReasonOperator:
 		return "operator"
+	case ReasonExceededCPU:
+		return "exceededCpu"
+	case ReasonExceededMemory:
+		return "exceededMemory"
+	case ReasonQuarantined:
+		return "quarantined"
 	case ReasonUpdated:
 		return "updated"
 	}

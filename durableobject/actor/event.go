@@ -112,7 +112,11 @@ func (a *Actor) create(t *turn) error {
 		return err
 	})
 	if err != nil {
-		a.Break(ReasonConstructor, gate.Reset(err))
+		reason := ReasonConstructor
+		if crash, ok := errors.AsType[*Crash](err); ok {
+			reason = crash.Reason
+		}
+		a.Break(reason, gate.Reset(err))
 		return err
 	}
 	a.instance = instance

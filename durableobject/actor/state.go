@@ -140,6 +140,8 @@ type AbortOptions struct {
 	// NoAlarmRetry has the alarm whose handler runs at present not be run again: it is deleted, unless a new one was
 	// set and committed. Cloudflare's `retryAlarm: false`.
 	NoAlarmRetry bool
+	// Reason is why the actor breaks; NotBroken means ReasonAborted.
+	Reason BrokenReason
 }
 
 // AbortWith is Abort with options.
@@ -152,5 +154,8 @@ func (s *State) AbortWith(reason error, o AbortOptions) {
 		}
 		a.mu.Unlock()
 	}
-	a.Break(ReasonAborted, abortError(reason))
+	if o.Reason == NotBroken {
+		o.Reason = ReasonAborted
+	}
+	a.Break(o.Reason, abortError(reason))
 }

@@ -163,6 +163,7 @@ func (e *entry) retire(shared *actor.Shared) *actor.Actor {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	a := e.actor
+	e.crashes = nil // its new code may be better
 	if a == nil || e.gone || a.Reason() != actor.NotBroken {
 		return nil
 	}

@@ -52,6 +52,8 @@ type Options struct {
 	// TestClock has the objects live by a clock that can be advanced, for tests: see package clock. Serve heeds it, on a
 	// loopback address or a unix socket only.
 	TestClock bool
+	// OnStart is given the host before it takes calls, by Serve.
+	OnStart func(*Host)
 	// Reflection serves gRPC reflection, for development.
 	Reflection bool
 	// Log takes the host's log; nil discards it.
@@ -217,6 +219,10 @@ func (h *Host) hooks() actor.Hooks {
 			}
 			h.log.Log(h.lifetime, level, "object was reset", "namespace", a.Namespace(),
 				"object_id", a.ID().String(), "reason", reason.String(), "err", causes(err))
+			if c := h.classes.get(a.Namespace()); reason.IsCrash() && c != nil && h.table.crashed(c, a.ID(), reason) {
+				h.log.Error("object is quarantined", "namespace", a.Namespace(), "object_id", a.ID().String(),
+					"reason", reason.String())
+			}
 		},
 	}
 }

@@ -33,11 +33,11 @@ func (o operator) Namespaces() []string { return o.host.classes.namespaces() }
 
 // Actor implements admin.Host.
 func (o operator) Actor(namespace string, id objectid.ID) (actor.Snapshot, bool) {
-	a := o.entryActor(namespace, id)
-	if a == nil {
+	e := o.find(namespace, id)
+	if e == nil {
 		return actor.Snapshot{}, false
 	}
-	return a.Snapshot(), true
+	return e.snapshot()
 }
 
 // entryActor returns the object's actor, or nil.
@@ -66,6 +66,9 @@ func (o operator) Evict(ctx context.Context, namespace string, id objectid.ID, w
 	if e == nil {
 		return admin.ErrNotLive
 	}
+	if e.pardon() {
+		return nil
+	}
 	ctx, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()
 	for {
@@ -83,8 +86,17 @@ func (o operator) Evict(ctx context.Context, namespace string, id objectid.ID, w
 
 // Abort implements admin.Host.
 func (o operator) Abort(namespace string, id objectid.ID, message string) error {
+	e := o.find(namespace, id)
+	if e == nil {
+		return admin.ErrNotLive
+	}
+	pardoned := e.pardon()
 	a := o.entryActor(namespace, id)
-	if a == nil || a.Reason() != actor.NotBroken {
+	switch {
+	case a != nil && a.Reason() == actor.NotBroken:
+	case pardoned:
+		return nil
+	default:
 		return admin.ErrNotLive
 	}
 	a.Break(actor.ReasonOperator, gate.Reset(errors.New(message)))

@@ -84,6 +84,8 @@ type entry struct {
 	gone bool
 	// held is what events get while an operator replaces the object's state, or nil; there is no actor then.
 	held error
+	// crashes are those of its actors, or nil.
+	crashes *crashes
 }
 
 // target names the object of an event.
@@ -153,6 +155,9 @@ func (e *entry) live(shared *actor.Shared, o target) (a *actor.Actor, again bool
 		}
 		return e.actor, false, nil
 	}
+	if err := e.quarantinedLocked(); err != nil {
+		return nil, false, err
+	}
 	again = e.actor == nil && !e.evicted.IsZero()
 	var previous *storage.Commit
 	if e.actor != nil {
@@ -188,6 +193,8 @@ func (e *entry) checkLocked() (again time.Duration) {
 	case e.table.clock.Since(e.evicted) < ExpiryTimeout-IdleTimeout:
 		// An actor came and went since the check was planned.
 		return ExpiryTimeout - IdleTimeout - e.table.clock.Since(e.evicted)
+	case e.crashes != nil && !e.crashes.over(e.table.clock.Now()):
+		return ExpiryTimeout
 	}
 	e.gone = true
 	e.shard.removeLocked(e.key)

@@ -12,24 +12,59 @@ import (
 	"github.com/tandem-do/tandem/runtime/isolate"
 )
 
-// A script that computes for ever or recurses is stopped; other objects, and the object itself, go on.
+const (
+	cpuText   = "Error: Durable Object exceeded its CPU time limit and was reset. [reset]"
+	stackText = "RangeError: Maximum call stack size exceeded [remote]"
+)
+
+// A script that computes for ever is stopped, wherever it does, and its object reset alone; one that recurses ends its
+// event. What was written in the turn that was stopped is lost.
 func TestLimits(t *testing.T) {
 	t.Parallel()
 	w := &world{t: t, limits: isolate.Limits{CPU: 100 * time.Millisecond}}
 	defer w.start(makeBundle(t, "2026-04-01", probe(map[string]string{
-		"loop":    `for (;;);`,
-		"later":   `await s.put("a", 1); for (;;);`,
-		"recurse": `await 0; (function f() { f(); })()`,
-		"well":    `return [await s.get("a"), this.calls = (this.calls ?? 0) + 1]`,
-	}), "Probe"), vfs.NewMem())()
-	w.want("Probe", "well", "[undefined, 1]")
-	w.wantError("Probe", "loop", "Error: Worker exceeded CPU time limit. [remote]")
-	w.wantError("Probe", "later", "Error: Worker exceeded CPU time limit. [remote]")
-	w.wantError("Probe", "recurse", "RangeError: Maximum call stack size exceeded [remote]")
-	w.want("Probe", "well", "[1, 2]")
-	if got, err := callStub(t.Context(), w.stub("Probe", "other"), "well"); err != nil || got != "[undefined, 1]" {
-		t.Errorf("another object: %s %v", got, err)
+		"loop":      `for (;;);`,
+		"put":       `await s.put("a", 1)`,
+		"later":     `s.put("b", 1); await 0; for (;;);`,
+		"microtask": `(function f() { Promise.resolve().then(f); })(); await new Promise(() => {})`,
+		"timer":     `setTimeout(() => { for (;;); }); await new Promise(() => {})`,
+		"section":   `await this.ctx.blockConcurrencyWhile(async () => { for (;;); })`,
+		"txn":       `await s.transaction(async () => { for (;;); })`,
+		"sync":      `s.transactionSync(() => { for (;;); })`,
+		"getter":    `return { get x() { for (;;); } }`,
+		"thrown":    `throw Object.defineProperty(new Error(), "message", { get() { for (;;); } })`,
+		"sort":      `[2, 1].sort(() => { for (;;); })`,
+		"recurse":   `await 0; (function f() { f(); })()`,
+		"well":      `return [await s.get("a"), await s.get("b"), this.calls = (this.calls ?? 0) + 1]`,
+	}), "Probe", "SqlProbe"), vfs.NewMem())()
+	for n, method := range []string{
+		"loop", "later", "microtask", "timer", "section", "txn", "sync", "getter", "thrown", "sort",
+	} {
+		call := func(name, method string) string {
+			class := "Probe"
+			if name == "sync" {
+				class = "SqlProbe"
+			}
+			got, err := callStub(t.Context(), w.stub(class, name), method)
+			if err != nil {
+				return describe(err)
+			}
+			return got
+		}
+		call(method, "put")
+		for _, c := range [][3]string{
+			{method, "well", "[1, undefined, 1]"}, {method, method, cpuText}, {method, "well", "[1, undefined, 1]"},
+			{"other", "well", fmt.Sprintf("[undefined, undefined, %d]", n+1)},
+		} {
+			if got := call(c[0], c[1]); got != c[2] {
+				t.Errorf("%s: %s of %s: got %s, want %s", method, c[1], c[0], got, c[2])
+			}
+		}
 	}
+	w.want("Probe", "put", "undefined")
+	w.want("Probe", "well", "[1, undefined, 1]")
+	w.wantError("Probe", "recurse", stackText)
+	w.want("Probe", "well", "[1, undefined, 2]")
 }
 
 // A live object of a small class takes a few kilobytes.

@@ -48,10 +48,15 @@ var errEngine = errors.New("internal error: the JavaScript engine of the Durable
 func (c *class) New(ctx context.Context, s *actor.State) (actor.Instance, error) {
 	i, err := c.script.isolateFor(ctx, s.ID(), s.Clock())
 	if err != nil {
-		return nil, fmt.Errorf("start the script: %w", env.Outward(c.script.compatibility(), err))
+		failed := fmt.Errorf("start the script: %w", env.Outward(c.script.compatibility(), err))
+		if x, ok := errors.AsType[*isolate.Exception](err); ok && x.Outcome != isolate.OutcomeException {
+			reason, _ := crashOf(x)
+			return nil, &actor.Crash{Reason: reason, Err: failed}
+		}
+		return nil, failed
 	}
 	o := &object{class: c, state: s, isolate: i, engine: engineOf(i)}
-	o.context = i.NewContext(isolate.ContextOptions{Owner: o, Object: true, Deliver: o.deliver, Settled: o.settled})
+	o.context = i.NewContext(isolate.ContextOptions{Owner: o, Object: true, Deliver: o.deliver, Settled: o.settled, Stopped: o.stopped})
 	if err := o.run(ctx, &o.root, o.construct, nil); err != nil {
 		return nil, o.outward(err)
 	}

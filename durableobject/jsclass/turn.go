@@ -2,6 +2,7 @@ package jsclass
 
 import (
 	"context"
+	"errors"
 	"sync"
 
 	"github.com/dop251/goja"
@@ -38,6 +39,11 @@ func (o *object) turn(ctx context.Context, run func()) {
 	o.current.Store(t)
 	run()
 	o.current.Store(nil)
+	select {
+	case <-o.isolate.Condemned():
+		o.look()
+	default:
+	}
 	for _, section := range t.requests {
 		section(ctx)
 	}
@@ -62,23 +68,55 @@ func (o *object) run(
 	if !done {
 		err = o.state.Await(ctx, e.Wait)
 	}
-	o.look(err)
+	if err != nil {
+		o.look()
+	}
 	return err
 }
 
-// look sees after an event whether the object can go on.
-func (o *object) look(err error) {
-	if err == nil {
-		return
-	}
+// look sees after a turn whether the object can go on. Where the whole isolate ended, the object that was the reason has
+// crashed; the others are reset with it.
+func (o *object) look() {
 	select {
 	case <-o.isolate.Condemned():
-		o.state.Abort(errEngine)
+		reason := actor.ReasonAborted
+		if o.isolate.Culprit() == o.context {
+			reason = actor.ReasonPanic
+		}
+		o.state.AbortWith(errEngine, actor.AbortOptions{Reason: reason})
 	default:
 	}
 	if o.state.Broken() != nil {
 		o.context.Close()
 	}
+}
+
+// stopped resets the object after a turn that was stopped for a limit: what it holds may be half done. It is
+// isolate.ContextOptions.Stopped.
+func (o *object) stopped(x *isolate.Exception) {
+	if log := o.class.script.o.OnLog; log != nil {
+		log(isolate.Entry{Level: isolate.LevelError, Text: "Uncaught " + x.Stack, Uncaught: x})
+	}
+	reason, err := crashOf(x)
+	o.state.AbortWith(err, actor.AbortOptions{Reason: reason})
+	o.context.Close()
+}
+
+// What callers get of an object that went over a limit. Like Cloudflare's.
+var (
+	errExceededCPU    = errors.New("Durable Object exceeded its CPU time limit and was reset.")
+	errExceededMemory = errors.New("Durable Object's isolate exceeded its memory limit and was reset.")
+)
+
+// crashOf is why an object breaks for how an event ended, and what its callers get.
+func crashOf(x *isolate.Exception) (actor.BrokenReason, error) {
+	switch x.Outcome {
+	case isolate.OutcomeExceededCPU:
+		return actor.ReasonExceededCPU, errExceededCPU
+	case isolate.OutcomeExceededMemory:
+		return actor.ReasonExceededMemory, errExceededMemory
+	}
+	return actor.ReasonPanic, errEngine
 }
 
 // deliver lets what continues an event run in a turn of the actor's; it is isolate.ContextOptions.Deliver.

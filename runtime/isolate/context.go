@@ -23,6 +23,9 @@ type ContextOptions struct {
 	// the host, and whether there are tasks of ctx.waitUntil. It is called on the isolate's goroutine, and only with
 	// Object.
 	Settled func(pending, tasks bool)
+	// Stopped is told that a turn of the context's was stopped for a limit, before its event fails. It is called on the
+	// isolate's goroutine.
+	Stopped func(*Exception)
 }
 
 // Context is what the timers and the input and output of events belong to.
@@ -56,7 +59,19 @@ type Context struct {
 
 // NewContext returns a context for events. It may be called from any goroutine.
 func (i *Isolate) NewContext(o ContextOptions) *Context {
+	if !o.Object {
+		i.open.Add(1)
+	}
 	return &Context{isolate: i, options: o}
+}
+
+// Open returns how many contexts have not ended, those of objects apart. It may be called from any goroutine. An isolate
+// that was condemned has none: nothing goes on in it.
+func (i *Isolate) Open() int64 {
+	if i.ctx.Err() != nil {
+		return 0
+	}
+	return i.open.Load()
 }
 
 // Isolate returns the isolate. It may be called from any goroutine.
@@ -107,6 +122,9 @@ func (c *Context) end(cause error) {
 		return
 	}
 	c.ended = true
+	if !c.options.Object {
+		c.isolate.open.Add(-1)
+	}
 	c.waiters.fail(cause)
 	c.isolate.timers.removeAll(c)
 	if c.cancel != nil {

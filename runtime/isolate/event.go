@@ -224,13 +224,16 @@ func (e *Event) cancel() {
 func (i *Isolate) turn(in *frame, f func() error) {
 	e := in.event
 	i.frame = in
-	i.watch.begin(i.options.Limits.CPU - e.used)
+	i.watch.begin(i.options.Limits.CPU-e.used, e.context)
 	err := i.conclude(i.guarded(f), in)
 	used, fired := i.watch.end()
 	e.used += used
 	if fired != nil && err == nil {
 		// It came when the turn was over.
 		err = fired
+	}
+	if fired != nil && fired.outcome != OutcomeCanceled && e.context.options.Stopped != nil {
+		e.context.options.Stopped(outcomeException(fired.outcome, fired.message))
 	}
 	if err != nil {
 		e.fail(err)

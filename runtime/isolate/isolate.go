@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"runtime/debug"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/dop251/goja"
@@ -42,10 +43,14 @@ type Isolate struct {
 	started bool
 	// exhaustedAt is when an event last filled the heap.
 	exhaustedAt time.Time
+	// culprit is whose turn the isolate was given up for.
+	culprit atomic.Pointer[Context]
 
 	// ctx ends when the isolate closes.
 	ctx    context.Context
 	cancel context.CancelCauseFunc
+	// open counts contexts that have not ended.
+	open atomic.Int64
 	// background counts goroutines that work for promises.
 	background sync.WaitGroup
 }
@@ -107,9 +112,15 @@ func (i *Isolate) Interrupt(message string) {
 // condemn ends every event of the isolate. It runs on the isolate's goroutine.
 func (i *Isolate) condemn(fault any) {
 	i.log.Error("the JavaScript engine failed", "fault", fmt.Sprint(fault), "stack", string(debug.Stack()))
+	if i.frame != nil && i.frame.event != nil {
+		i.culprit.Store(i.frame.event.context)
+	}
 	i.cancel(ErrCondemned)
 	i.loop.close()
 }
+
+// Culprit returns the context whose turn condemned the isolate, or nil. It may be called from any goroutine.
+func (i *Isolate) Culprit() *Context { return i.culprit.Load() }
 
 // giveUp ends every event of the isolate as the one that was stopped ends. It may be called from any goroutine.
 func (i *Isolate) giveUp(o Outcome, message string) {

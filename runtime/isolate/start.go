@@ -33,7 +33,7 @@ func (i *Isolate) start(ctx context.Context, p *Program) error {
 	result := make(chan error, 1)
 	i.loop.post(func() {
 		i.rt = goja.New()
-		i.watch.begin(i.options.Limits.Startup)
+		i.watch.begin(i.options.Limits.Startup, nil)
 		err := i.conclude(i.guarded(func() error { return i.runTopLevel(p) }), nil)
 		_, fired := i.watch.end()
 		if fired != nil && err == nil {

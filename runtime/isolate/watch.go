@@ -38,6 +38,8 @@ type watch struct {
 	start   time.Duration // since base
 	budget  time.Duration
 	fired   *interruption
+	// context is whose turn runs; nil at global scope.
+	context *Context
 	// firedAt is when the turn was interrupted, since base.
 	firedAt time.Duration
 
@@ -51,11 +53,11 @@ func (w *watch) init(i *Isolate) {
 	w.timer.Stop()
 }
 
-func (w *watch) begin(budget time.Duration) {
+func (w *watch) begin(budget time.Duration, c *Context) {
 	start := time.Since(w.base)
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.running, w.start, w.budget = true, start, budget
+	w.running, w.start, w.budget, w.context = true, start, budget, c
 	if !w.armed {
 		w.armed = true
 		w.timer.Reset(watchTick)
@@ -95,6 +97,7 @@ func (w *watch) look() {
 		return
 	case w.fired != nil && now-w.firedAt > stuckGrace:
 		w.armed = false
+		w.isolate.culprit.Store(w.context)
 		w.isolate.giveUpStuck(w.fired)
 		return
 	case w.fired != nil:
