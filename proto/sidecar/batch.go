@@ -50,11 +50,18 @@ func weighCaller(f *dopb.CallerFrame) int {
 	c := f.GetCall()
 	h := c.GetFetch()
 	return frameOverhead + len(c.GetObjectName()) + len(c.GetProps()) + len(c.GetRpc().GetArguments()) +
-		len(h.GetUrl()) + headerBytes(h.GetHeaders()) + len(h.GetBody())
+		len(h.GetUrl()) + headerBytes(h.GetHeaders()) + len(h.GetBody()) + weighStub(f.GetStub())
+}
+
+func weighStub(f *dopb.StubFrame) int {
+	if f == nil {
+		return 0
+	}
+	return len(f.GetCall().GetRequest().GetArguments()) + len(f.GetReply().GetValue().GetValue())
 }
 
 func weighHost(f *dopb.HostFrame) int {
 	h := f.GetFetch()
 	return frameOverhead + len(f.GetRpc().GetValue()) + len(f.GetError().GetMessage()) +
-		headerBytes(h.GetHeaders()) + len(h.GetBody())
+		headerBytes(h.GetHeaders()) + len(h.GetBody()) + weighStub(f.GetStub())
 }

@@ -7,8 +7,19 @@ import (
 	"github.com/tandem-do/tandem/proto/v8value"
 )
 
+// ServiceError says that a path leads to the stub of a binding, which only a script's process can call.
+type ServiceError struct {
+	// Service is of the kind HostService.
+	Service *v8value.Host
+	// Path is what is left of the path.
+	Path []string
+}
+
+// Error says what it is.
+func (e *ServiceError) Error() string { return "the path leads to a binding" }
+
 // Invoke makes a call on a value that is here: the path leads through plain objects to a stub, which takes the rest of
-// it, or to a value, which can be read.
+// it, or to a value, which can be read. The error is a *ServiceError where it leads to a binding.
 func (v Value) Invoke(ctx context.Context, in Invocation) (Value, error) {
 	at, err := v8value.Decode(v.Bytes)
 	if err != nil {
@@ -21,6 +32,9 @@ func (v Value) Invoke(ctx context.Context, in Invocation) (Value, error) {
 				break
 			}
 			return s.Invoke(ctx, in)
+		}
+		if h, ok := at.(*v8value.Host); ok && h.Kind == HostService && (n < len(in.Path) || !in.Read) {
+			return Value{}, &ServiceError{Service: h, Path: in.Path[n:]}
 		}
 		if n == len(in.Path) {
 			break

@@ -31,6 +31,8 @@ type callerConn struct {
 	last  uint64
 	// closed is true once no new call is taken: the caller has ended the stream, or the server drains.
 	closed bool
+	// session is what is known of stubs. It is guarded by itself.
+	session session
 	// entering are the last calls for their targets, while they or one before them have not entered.
 	entering map[targetKey]*hostCall
 }
@@ -57,6 +59,10 @@ type hostCall struct {
 	// enters after this one.
 	entered bool
 	next    *hostCall
+	// args are the stubs of the arguments, lent for the call.
+	args []Stub
+	// result is what other calls follow; nil while none does. Guarded by the conn's mu.
+	result *result
 }
 
 // callContext is the context of a call, in which Entered finds it.
@@ -99,6 +105,14 @@ func (c *callerConn) receive(f *dopb.CallerFrame) error {
 		if h != nil {
 			h.life.End(errCallerCanceled)
 		}
+	case *dopb.CallerFrame_Stub:
+		c.mu.Lock()
+		waiting := len(c.queue)
+		c.mu.Unlock()
+		if waiting > maxRepliesWaiting {
+			return overloaded("The caller does not read its replies.")
+		}
+		return c.session.receive(fr.Stub)
 	}
 	return nil // a frame of a later version
 }
@@ -130,6 +144,13 @@ func (c *callerConn) start(id uint64, call *dopb.Call) error {
 		return nil
 	}
 	h := c.newCall(id, call)
+	if refs := call.GetRpc().GetStubs(); len(refs) > 0 {
+		var err error
+		if h.args, err = c.session.bring(refs); err != nil {
+			c.objects.server.calls.Done()
+			return err
+		}
+	}
 	c.calls[id] = h
 	if !c.objects.ordered {
 		c.spawn(h)
@@ -226,23 +247,100 @@ func (h *hostCall) run() {
 
 func (h *hostCall) runRPC(r *dopb.RpcRequest) {
 	value, err := h.invokeRPC(r)
-	if err == nil && len(value) > MaxValueBytes {
-		err = &Error{
-			Reason: ReasonException, Name: "TypeError", Remote: true,
-			Message: fmt.Sprintf("The returned value has %d bytes, at most %d are allowed.",
-				len(value), MaxValueBytes),
-		}
+	if err == nil && len(value.Bytes) > MaxValueBytes {
+		err = tooLarge(len(value.Bytes))
 	}
+	reply := &dopb.RpcResponse{Value: value.Bytes}
+	if err == nil && len(value.Stubs) > 0 {
+		reply, err = h.keep(value)
+	}
+	frame := &dopb.HostFrame{Result: &dopb.HostFrame_Rpc{Rpc: reply}}
 	if err != nil {
-		h.settle(h.errorFrame(err))
-		return
+		frame = h.errorFrame(err)
 	}
-	h.settle(&dopb.HostFrame{Result: &dopb.HostFrame_Rpc{Rpc: &dopb.RpcResponse{Value: value}}})
+	if len(h.args) > 0 {
+		frame.Kept = giveBack(h.args)
+	}
+	if followed := h.settle(frame); followed != nil && len(value.Stubs) == 0 {
+		followed.complete(value, err)
+	}
+	// References end behind the reply, which may name what they are to.
+	value.Drop()
 }
 
-func (h *hostCall) invokeRPC(r *dopb.RpcRequest) (value []byte, err error) {
+func (h *hostCall) invokeRPC(r *dopb.RpcRequest) (value Value, err error) {
 	defer recoverInto(&err)
-	return h.conn.objects.handler.Call(&h.ctx, h.target, r.GetMethod(), r.GetArguments())
+	in := invocationOf(r, h.args)
+	if handler, ok := h.conn.objects.handler.(InvokeHandler); ok {
+		return handler.Invoke(&h.ctx, h.target, in)
+	}
+	return in.Plain(func(method string, args []byte) ([]byte, error) {
+		return h.conn.objects.handler.Call(&h.ctx, h.target, method, args)
+	})
+}
+
+// keep lists the stubs of the call's result for the caller, and keeps it for the calls that follow this one.
+func (h *hostCall) keep(v Value) (*dopb.RpcResponse, error) {
+	c := h.conn
+	c.mu.Lock()
+	if h.result == nil {
+		h.result = newResult()
+	}
+	r := h.result
+	c.mu.Unlock()
+	reply, err := c.session.response(v, &r.chain)
+	r.complete(v, err)
+	if err != nil {
+		r.release()
+		return nil, err
+	}
+	c.session.keep(h.id, r)
+	return reply, nil
+}
+
+// resultOf returns the result that the call of an id has, or will have; nil when the caller has it.
+func (c *callerConn) resultOf(id uint64) *result {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	h := c.calls[id]
+	if h == nil {
+		return c.session.kept(id)
+	}
+	if h.call.GetRpc() == nil {
+		return nil
+	}
+	if h.result == nil {
+		h.result = newResult()
+	}
+	return h.result
+}
+
+// pushStub queues a frame about stubs.
+func (c *callerConn) pushStub(f *dopb.StubFrame) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.queue = append(c.queue, &dopb.HostFrame{Result: &dopb.HostFrame_Stub{Stub: f}})
+	c.wakeWriter()
+}
+
+// spawnStub runs a call of a stub, unless the server drains.
+func (c *callerConn) spawnStub(f func()) bool {
+	s := c.objects.server
+	if !s.begin() {
+		return false
+	}
+	s.goroutines.Go(func() {
+		defer s.calls.Done()
+		f()
+	})
+	return true
+}
+
+// stubOutcome is what the caller is told of the error of a stub's call, having logged the cause of an internal one.
+func (c *callerConn) stubOutcome(ctx context.Context, err error) *Error {
+	e := FromError(err)
+	LogInternal(ctx, c.objects.server.log, e)
+	return e
 }
 
 func (h *hostCall) runFetch(r *dopb.HttpRequest) {
@@ -282,8 +380,8 @@ func (h *hostCall) outcome(err error) *Error {
 	return e
 }
 
-// settle sends the frame that ends the call; nil when the caller has it already.
-func (h *hostCall) settle(f *dopb.HostFrame) {
+// settle sends the frame that ends the call; nil when the caller has it already. It returns what other calls follow.
+func (h *hostCall) settle(f *dopb.HostFrame) *result {
 	c := h.conn
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -293,6 +391,7 @@ func (h *hostCall) settle(f *dopb.HostFrame) {
 		c.queue = append(c.queue, f)
 	}
 	c.wakeWriter()
+	return h.result
 }
 
 // push sends a frame that does not end the call.
@@ -342,5 +441,5 @@ func (c *callerConn) take(spare []*dopb.HostFrame) (frames []*dopb.HostFrame, do
 	defer c.mu.Unlock()
 	frames = c.queue
 	c.queue = spare
-	return frames, c.closed && len(c.calls) == 0
+	return frames, c.closed && len(c.calls) == 0 && c.session.idle()
 }

@@ -51,10 +51,7 @@ func validateCall(c *dopb.Call) error {
 		if ev.Rpc.GetMethod() == "" {
 			return invalid("invalid call: rpc.method is empty")
 		}
-		return firstTooLong(
-			field{"rpc.method", len(ev.Rpc.GetMethod()), MaxMethodBytes},
-			field{"rpc.arguments", len(ev.Rpc.GetArguments()), MaxValueBytes},
-		)
+		return validateRequest(ev.Rpc)
 	}
 	return invalid("invalid call: it has no event")
 }

@@ -69,19 +69,36 @@ func (l *Link) Close() error {
 	return nil
 }
 
-// Call implements Caller.
+// Call implements Caller. Stubs in the result are dropped.
 func (l *Link) Call(ctx context.Context, t Target, method string, args []byte) ([]byte, error) {
 	c := newCall(ctx, t)
 	c.Event = &dopb.Call_Rpc{Rpc: &dopb.RpcRequest{Method: method, Arguments: args}}
-	reply, _, err := l.roundTrip(ctx, c, nil)
+	v, err := l.call(ctx, c, &pendingCall{})
+	v.Drop()
+	return v.Bytes, err
+}
+
+// Invoke implements Invoker.
+func (l *Link) Invoke(ctx context.Context, t Target, in Invocation) (Value, error) {
+	request, err := in.request()
 	if err != nil {
-		return nil, err
+		return Value{}, err
+	}
+	c := newCall(ctx, t)
+	c.Event = &dopb.Call_Rpc{Rpc: request}
+	return l.call(ctx, c, &pendingCall{pending: in.Pending, args: in.Args.Stubs, request: request})
+}
+
+func (l *Link) call(ctx context.Context, c *dopb.Call, p *pendingCall) (Value, error) {
+	reply, err := l.roundTrip(ctx, c, p)
+	if err != nil {
+		return Value{}, err
 	}
 	rpc, ok := reply.GetResult().(*dopb.HostFrame_Rpc)
 	if !ok {
-		return nil, internalError(errors.New("the host answered a method call with something else"))
+		return Value{}, internalError(errors.New("the host answered a method call with something else"))
 	}
-	return rpc.Rpc.GetValue(), nil
+	return Value{Bytes: rpc.Rpc.GetValue(), Stubs: p.stubs}, nil
 }
 
 // Fetch implements Caller. Like an http.RoundTripper it closes the request's body, perhaps after it has
@@ -94,7 +111,8 @@ func (l *Link) Fetch(ctx context.Context, t Target, r *http.Request) (*http.Resp
 	}
 	c := newCall(ctx, t)
 	c.Event = &dopb.Call_Fetch{Fetch: head}
-	reply, p, err := l.roundTrip(ctx, c, up)
+	p := &pendingCall{upload: up}
+	reply, err := l.roundTrip(ctx, c, p)
 	if err != nil {
 		up.end()
 		return nil, err
@@ -128,33 +146,37 @@ func newCall(ctx context.Context, t Target) *dopb.Call {
 }
 
 // roundTrip sends a call and waits for the frame that settles it. Errors are *Error.
-func (l *Link) roundTrip(ctx context.Context, c *dopb.Call, up *upload) (*dopb.HostFrame, *pendingCall, error) {
+func (l *Link) roundTrip(ctx context.Context, c *dopb.Call, p *pendingCall) (*dopb.HostFrame, error) {
 	if err := validateCall(c); err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	if err := ctx.Err(); err != nil {
-		return nil, nil, contextError(ctx, errors.Join(ErrNotSent, err))
+		return nil, contextError(ctx, errors.Join(ErrNotSent, err))
 	}
-	p := &pendingCall{settled: make(chan settlement, 1), upload: up}
+	p.settled = make(chan settlement, 1)
 	if _, ok := ctx.Deadline(); !ok && l.timeout > 0 {
 		c.Timeout, p.expires = l.budget, time.Now().Add(l.timeout)
 	}
 	if err := l.begin(p, c); err != nil {
-		return nil, nil, err
+		return nil, err
+	}
+	if p.pending != nil {
+		p.pending.sentBy(&follower{session: &p.stream.session}, p.id)
 	}
 	sent(ctx)
 	select {
 	case s := <-p.settled:
 		if s.err != nil {
-			return nil, nil, s.err
+			p.stream.session.withdraw(p.exports, nil)
+			return nil, s.err
 		}
 		if e, ok := s.frame.GetResult().(*dopb.HostFrame_Error); ok {
-			return nil, nil, FromCallError(e.Error)
+			return nil, FromCallError(e.Error)
 		}
-		return s.frame, p, nil
+		return s.frame, nil
 	case <-ctx.Done():
 		l.abandon(p)
-		return nil, nil, contextError(ctx, ctx.Err())
+		return nil, contextError(ctx, ctx.Err())
 	}
 }
 
@@ -173,13 +195,19 @@ func (l *Link) begin(p *pendingCall, c *dopb.Call) error {
 		return notSent(ErrClosed)
 	}
 	if l.cur == nil {
-		s := &linkStream{link: l, calls: map[uint64]*pendingCall{}, wake: make(chan struct{}, 1)}
+		s := newLinkStream(l)
 		l.cur = s
 		l.wg.Go(s.run)
 	}
 	s := l.cur
 	if len(s.calls) >= MaxCallsInFlight {
 		return overloaded("Too many calls are in flight to this host.")
+	}
+	if len(p.args) > 0 {
+		var err error
+		if p.request.Stubs, p.exports, err = s.session.export(p.args, nil); err != nil {
+			return err
+		}
 	}
 	s.last++
 	p.stream, p.id = s, s.last
@@ -192,13 +220,20 @@ func (l *Link) begin(p *pendingCall, c *dopb.Call) error {
 // abandon ends this side's interest in a call, and tells the host.
 func (l *Link) abandon(p *pendingCall) {
 	l.mu.Lock()
-	defer l.mu.Unlock()
 	s := p.stream
-	if s.calls[p.id] == p {
+	waits := s.calls[p.id] == p
+	if waits {
 		delete(s.calls, p.id)
 	}
 	// Also when a reply has arrived already: its body may be waiting to be collected.
 	s.pushLocked(&dopb.CallerFrame{CallId: p.id, Frame: &dopb.CallerFrame_Cancel{Cancel: &dopb.Cancel{}}})
+	l.mu.Unlock()
+	if waits {
+		s.session.withdraw(p.exports, nil)
+		return
+	}
+	<-p.settled // it came at the same time
+	Value{Stubs: p.stubs}.Drop()
 }
 
 // startUpload starts sending a call's body, unless the link is closed.

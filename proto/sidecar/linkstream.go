@@ -32,6 +32,10 @@ type linkStream struct {
 	wake chan struct{}
 	// lost is true when the stream has ended.
 	lost bool
+	// session is what is known of stubs. It is guarded by itself.
+	session session
+	// end ends the session's lifetime.
+	end context.CancelCauseFunc
 	// sweeper looks for calls that have expired, while there are any that can; sweeping is true meanwhile.
 	sweeper  *time.Timer
 	sweeping bool
@@ -48,6 +52,14 @@ type pendingCall struct {
 	settled chan settlement
 	// upload is the request's body where that has a stream of its own.
 	upload *upload
+	// args are the stubs of the arguments, request what lists them, and exports their numbers there.
+	args    []Stub
+	request *dopb.RpcRequest
+	exports []uint64
+	// pending is what calls on the result follow; nil without any.
+	pending *Pending
+	// stubs are those of the result. They are there once the call is settled.
+	stubs []Stub
 	// expires is when the link's own deadline ends the call; zero means that its context has one, or none is wanted.
 	expires time.Time
 }
@@ -56,6 +68,34 @@ type pendingCall struct {
 type settlement struct {
 	frame *dopb.HostFrame
 	err   error
+}
+
+func newLinkStream(l *Link) *linkStream {
+	s := &linkStream{link: l, calls: map[uint64]*pendingCall{}, wake: make(chan struct{}, 1)}
+	s.session = session{timeout: l.timeout, push: s.pushStub, spawn: l.spawn, outcome: func(_ context.Context, err error) *Error {
+		return FromError(err)
+	}}
+	s.session.ctx, s.end = context.WithCancelCause(l.ctx)
+	s.session.begin()
+	return s
+}
+
+// pushStub queues a frame about stubs.
+func (s *linkStream) pushStub(f *dopb.StubFrame) {
+	s.link.mu.Lock()
+	defer s.link.mu.Unlock()
+	s.pushLocked(&dopb.CallerFrame{Frame: &dopb.CallerFrame_Stub{Stub: f}})
+}
+
+// spawn runs f on a goroutine that Close waits for; it reports false once the link is closed.
+func (l *Link) spawn(f func()) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.closed {
+		return false
+	}
+	l.wg.Go(f)
+	return true
 }
 
 func (s *linkStream) pushLocked(f *dopb.CallerFrame) {
@@ -146,16 +186,21 @@ func (s *linkStream) read(stream grpc.ServerStreamingClient[dopb.ConnectResponse
 			return err
 		}
 		for _, f := range batch.GetFrames() {
-			s.receive(f)
+			if err := s.receive(f); err != nil {
+				return err
+			}
 		}
 	}
 }
 
-func (s *linkStream) receive(f *dopb.HostFrame) {
-	switch f.GetResult().(type) {
+// receive takes one frame. An error ends the stream: the host breaks the protocol.
+func (s *linkStream) receive(f *dopb.HostFrame) error {
+	switch r := f.GetResult().(type) {
+	case *dopb.HostFrame_Stub:
+		return s.session.receive(r.Stub)
 	case *dopb.HostFrame_Draining:
 		s.drain(f.GetCallId())
-		return
+		return nil
 	case *dopb.HostFrame_WantBody:
 		s.link.mu.Lock()
 		up := s.uploads[f.GetCallId()]
@@ -166,7 +211,7 @@ func (s *linkStream) receive(f *dopb.HostFrame) {
 		if up != nil {
 			s.link.startUpload(up)
 		}
-		return
+		return nil
 	}
 	s.link.mu.Lock()
 	p := s.calls[f.GetCallId()]
@@ -175,9 +220,41 @@ func (s *linkStream) receive(f *dopb.HostFrame) {
 		s.keepUploadLocked(f.GetCallId(), p.upload)
 	}
 	s.link.mu.Unlock()
+	stubs := f.GetRpc().GetStubs()
+	if len(stubs) > 0 || p != nil && (len(p.exports) > 0 || p.pending != nil) {
+		if err := s.settleStubs(f, p); err != nil {
+			return err
+		}
+	}
 	if p != nil {
 		p.settled <- settlement{frame: f}
 	}
+	return nil
+}
+
+// settleStubs takes the stubs of a reply, and takes back those of the call's arguments.
+func (s *linkStream) settleStubs(f *dopb.HostFrame, p *pendingCall) error {
+	refs := f.GetRpc().GetStubs()
+	stubs, err := s.session.bring(refs)
+	if err != nil {
+		if p != nil {
+			p.settled <- settlement{err: disconnected(err)}
+		}
+		return err
+	}
+	if p != nil {
+		s.session.withdraw(p.exports, f.GetKept())
+		p.pending.arrived()
+	}
+	if len(refs) > 0 {
+		s.pushStub(&dopb.StubFrame{Frame: &dopb.StubFrame_Drop{Drop: &dopb.StubDrop{Calls: []uint64{f.GetCallId()}}}})
+	}
+	if p == nil {
+		Value{Stubs: stubs}.Drop()
+		return nil
+	}
+	p.stubs = stubs
+	return nil
 }
 
 // keepUploadLocked keeps a request's body that may be wanted after the response's head, until it or the response has
@@ -217,6 +294,10 @@ func (s *linkStream) lose(cause error) {
 	if c := context.Cause(s.link.ctx); c != nil {
 		cause = c
 	}
+	defer func() {
+		s.session.close(cause)
+		s.end(cause)
+	}()
 	s.link.mu.Lock()
 	defer s.link.mu.Unlock()
 	s.lost = true

@@ -1,6 +1,7 @@
 package sidecar
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -98,6 +99,9 @@ func (o *objectServer) Connect(stream grpc.BidiStreamingServer[dopb.ConnectReque
 		objects: o, ctx: ctx, wake: make(chan struct{}, 1), parked: make(chan *hostCall),
 		calls: map[uint64]*hostCall{}, entering: map[targetKey]*hostCall{},
 	}
+	c.session = session{ctx: ctx, push: c.pushStub, spawn: c.spawnStub, result: c.resultOf, outcome: c.stubOutcome}
+	c.session.begin()
+	defer func() { c.session.close(cmp.Or(context.Cause(ctx), errCallerGone)) }()
 	o.server.goroutines.Go(func() {
 		if err := c.read(stream); err != nil {
 			cancel(err)

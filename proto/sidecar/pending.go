@@ -13,16 +13,19 @@ type Pending struct {
 	value Value
 	err   error
 
-	mu sync.Mutex // guards via and id
+	mu sync.Mutex // guards all below
 	// via is the stream that carries the call, and id the call's there; nil before it was sent, and where no wire does.
 	via pipeline
 	id  uint64
+	// here is true once the reply has arrived: what follows goes to what is in it.
+	here bool
 }
 
 // pipeline is a stream that takes calls on the results of others.
 type pipeline interface {
-	// invokeAfter makes a call on the result of the call id. The error is errElsewhere when that is not there any more.
-	invokeAfter(ctx context.Context, id uint64, in Invocation) (Value, error)
+	// startAfter sends a call on the result of the call id, and returns what waits for its outcome. That is errElsewhere when
+	// the result is not there any more.
+	startAfter(ctx context.Context, id uint64, in Invocation) (wait func() (Value, error), err error)
 }
 
 // errElsewhere is returned when the result that a call follows is no longer, or cannot be used, where it arose: the
@@ -45,21 +48,40 @@ func (p *Pending) sentBy(via pipeline, id uint64) {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.via, p.id = via, id
+	if !p.here {
+		p.via, p.id = via, id
+	}
 }
 
-// Invoke makes a call on the result, as Stub's Invoke does.
-func (p *Pending) Invoke(ctx context.Context, in Invocation) (Value, error) {
-	p.mu.Lock()
-	via, id := p.via, p.id
-	p.mu.Unlock()
-	select {
-	case <-p.done:
-		via = nil
-	default:
+// arrived notes that the reply is here: no call follows it to where it arose from now on.
+func (p *Pending) arrived() {
+	if p == nil {
+		return
 	}
-	if via != nil {
-		v, err := via.invokeAfter(ctx, id, in)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.here, p.via = true, nil
+}
+
+// follow sends a call to where the result arises, if it is under way there. It is done under the lock, so that what is sent
+// to the result's own stubs leaves later.
+func (p *Pending) follow(ctx context.Context, in Invocation) (wait func() (Value, error), err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.via == nil {
+		return nil, nil
+	}
+	return p.via.startAfter(ctx, p.id, in)
+}
+
+// Invoke makes a call on the result, as Stub's Invoke does. A *ServiceError says that the path leads to a binding.
+func (p *Pending) Invoke(ctx context.Context, in Invocation) (Value, error) {
+	wait, err := p.follow(ctx, in)
+	if err != nil {
+		return Value{}, err
+	}
+	if wait != nil {
+		v, err := wait()
 		if !errors.Is(err, errElsewhere) {
 			return v, err
 		}

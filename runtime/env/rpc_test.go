@@ -3,15 +3,21 @@ package env_test
 import (
 	"context"
 	_ "embed"
+	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/url"
 	"slices"
 	"strings"
 	"testing"
 
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/test/bufconn"
+
 	"github.com/tandem-do/tandem/proto/sidecar"
+	"github.com/tandem-do/tandem/runtime/binding"
 	"github.com/tandem-do/tandem/runtime/bundle"
 	"github.com/tandem-do/tandem/runtime/env"
 	"github.com/tandem-do/tandem/runtime/isolate"
@@ -21,7 +27,7 @@ import (
 //go:embed testdata/rpc.js
 var rpcSource string
 
-// entrypoint is an entrypoint of the script that calls it, on the same isolate.
+// entrypoint is an entrypoint of a script on an isolate of this process.
 type entrypoint struct {
 	isolate func() *isolate.Isolate
 	to      bundle.Service
@@ -43,11 +49,83 @@ func (e *entrypoint) Target() sidecar.Target {
 	return sidecar.Target{Worker: e.to.Worker, Entrypoint: e.to.Entrypoint, Props: e.to.Props}
 }
 
+// process serves the entrypoints of a script to others.
+type process struct{ isolate func() *isolate.Isolate }
+
+func (p process) entrypoint(t sidecar.Target) *entrypoint {
+	return &entrypoint{isolate: p.isolate, to: bundle.Service{Worker: t.Worker, Entrypoint: t.Entrypoint, Props: t.Props}}
+}
+
+func (p process) Fetch(ctx context.Context, t sidecar.Target, w http.ResponseWriter, r *http.Request) error {
+	resp, err := p.entrypoint(t).Fetch(ctx, r)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	_, err = io.Copy(w, resp.Body)
+	return err
+}
+
+func (p process) Call(ctx context.Context, t sidecar.Target, method string, args []byte) ([]byte, error) {
+	return p.entrypoint(t).Call(ctx, method, args)
+}
+
+func (p process) Invoke(ctx context.Context, t sidecar.Target, in sidecar.Invocation) (sidecar.Value, error) {
+	return p.entrypoint(t).Invoke(ctx, in)
+}
+
+// connect serves a process and returns a link to it, which ends with the test.
+func connect(t *testing.T, p process) *sidecar.Link {
+	t.Helper()
+	l, server := bufconn.Listen(1<<16), sidecar.NewServer(sidecar.ServerOptions{})
+	sidecar.RegisterHandler(server, p)
+	ctx, cancel := context.WithCancel(context.Background())
+	served := make(chan error, 1)
+	go func() { served <- sidecar.Serve(ctx, l, server) }()
+	conn, err := sidecar.Dial("passthrough:///memory", grpc.WithContextDialer(
+		func(ctx context.Context, _ string) (net.Conn, error) { return l.DialContext(ctx) }))
+	if err != nil {
+		t.Fatal(err)
+	}
+	link := sidecar.NewLink(conn, sidecar.LinkOptions{})
+	t.Cleanup(func() {
+		cancel()
+		if err := errors.Join(link.Close(), conn.Close(), <-served); err != nil {
+			t.Error(err)
+		}
+	})
+	return link
+}
+
 // probe is the body of a function of (S, env, ctx), and the JSON that it gives.
 type probe struct{ name, code, want string }
 
-// runProbes runs probes in a script at a compatibility date, each as a request.
+// runProbes runs probes in a script at a compatibility date, each as a request: with the service that they call on the
+// same isolate, and with one in another process.
 func runProbes(t *testing.T, date string, probes []probe) {
+	t.Helper()
+	t.Run("here", func(t *testing.T) {
+		var i *isolate.Isolate
+		here := func() *isolate.Isolate { return i }
+		i = startProbes(t, date, probes, func(to bundle.Service) env.Service { return &entrypoint{isolate: here, to: to} })
+		checkProbes(t, i, probes)
+	})
+	t.Run("elsewhere", func(t *testing.T) {
+		var i, other *isolate.Isolate
+		link := connect(t, process{func() *isolate.Isolate { return other }})
+		back := connect(t, process{func() *isolate.Isolate { return i }})
+		over := func(link *sidecar.Link) func(bundle.Service) env.Service {
+			return func(to bundle.Service) env.Service {
+				return binding.NewService(to.Worker, to.Entrypoint, to.Props, link)
+			}
+		}
+		i, other = startProbes(t, date, probes, over(link)), startProbes(t, date, probes, over(back))
+		checkProbes(t, i, probes)
+	})
+}
+
+// startProbes starts a script with probes.
+func startProbes(t *testing.T, date string, probes []probe, service func(bundle.Service) env.Service) *isolate.Isolate {
 	t.Helper()
 	var code strings.Builder
 	for _, p := range probes {
@@ -59,20 +137,23 @@ func runProbes(t *testing.T, date string, probes []probe) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var i *isolate.Isolate
 	o := env.Options{
 		Manifest: &bundle.Manifest{
 			Name: "w", CompatibilityDate: date,
 			Services: []bundle.Service{{Binding: "SVC", Worker: "w", Entrypoint: "Service"}},
 		},
-		Service: func(to bundle.Service) env.Service {
-			return &entrypoint{isolate: func() *isolate.Isolate { return i }, to: to}
-		},
+		Service: service,
 	}
-	if i, err = isolate.New(t.Context(), program, o.Isolate(webapi.Options{})); err != nil {
+	i, err := isolate.New(t.Context(), program, o.Isolate(webapi.Options{}))
+	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(i.Close)
+	return i
+}
+
+func checkProbes(t *testing.T, i *isolate.Isolate, probes []probe) {
+	t.Helper()
 	for _, p := range probes {
 		t.Run(p.name, func(t *testing.T) {
 			if got := ask(t, i, p.name); got != p.want {
@@ -179,7 +260,7 @@ func TestRPCArguments(t *testing.T) {
 			`"Error: Cannot perform I/O on behalf of a different request. I/O objects (such as streams, request/response bodies, ` +
 				`and others) created in the context of one request handler cannot be accessed from a different request's handler. ` +
 				`This is a limitation of Cloudflare Workers which allows us to improve overall performance. (I/O type: Client) (remote)"`},
-		{"after the call", `log.length = 0; await S.later(() => 7); await scheduler.wait(20); return log`, `["later 7"]`},
+		{"after the call", `await S.log(); await S.later(() => 7); await scheduler.wait(20); return S.log()`, `["later 7"]`},
 		{"refused", `return [await error(S.echo(S.number())), await error(S.echo(S.x)), await error(S.echo(new (class K {})())),
 				await error(S.echo(Object.create(null))), await error(S.echo(Promise.resolve()))]`,
 			`["DataCloneError: Could not serialize object of type \"RpcPromise\". This type does not support serialization.",` +
@@ -208,7 +289,7 @@ func TestRPCPipelining(t *testing.T) {
 		{"order", `const q = S.slow(12, 5), a = q.inc(), t = await q, b = t.inc(); return [await a, await b, await q.value]`, `[13,14,14]`},
 		{"order of calls", `const t = S.slow(0, 5); return Promise.all(Array.from({ length: 20 }, () => t.inc()))`,
 			`[1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20]`},
-		{"calls overlap", `log.length = 0; await Promise.all([S.slow(1, 20), S.slow(2, 1)]); return log.filter((l) => l.startsWith("slow"))`,
+		{"calls overlap", `await S.log(); await Promise.all([S.slow(1, 20), S.slow(2, 1)]); return (await S.log()).filter((l) => l.startsWith("slow"))`,
 			`["slow 2","slow 1"]`},
 	})
 }
@@ -218,22 +299,22 @@ func TestRPCDisposal(t *testing.T) {
 	t.Parallel()
 	const stub, promise = `"Error: RPC stub used after being disposed."`, `"Error: RPC promise used after being disposed."`
 	runProbes(t, newDate, []probe{
-		{"stub", `log.length = 0; const t = await S.target(21); t[Symbol.dispose](); const e = [await error(t.value), await error(t.inc())];
-			await scheduler.wait(1); return [...e, log]`, `[` + stub + `,` + stub + `,["disposed 21"]]`},
-		{"result", `log.length = 0; const o = await S.object(); o[Symbol.dispose](); const e = [await error(o.f(1)), await error(o.t.value)];
-			await scheduler.wait(1); return [...e, log.sort()]`, `[` + stub + `,` + stub + `,["disposed 3","disposed 4"]]`},
-		{"dup", `log.length = 0; const t = await S.target(34), d = t.dup(); t[Symbol.dispose](); const v = await d.value;
-			await scheduler.wait(1); const before = log.length; d[Symbol.dispose](); d[Symbol.dispose](); await scheduler.wait(1);
-			return [kind(d)[1], v, before, log]`, `["[object JsRpcStub]",34,0,["disposed 34"]]`},
+		{"stub", `await S.log(); const t = await S.target(21); t[Symbol.dispose](); const e = [await error(t.value), await error(t.inc())];
+			await scheduler.wait(5); return [...e, await S.log()]`, `[` + stub + `,` + stub + `,["disposed 21"]]`},
+		{"result", `await S.log(); const o = await S.object(); o[Symbol.dispose](); const e = [await error(o.f(1)), await error(o.t.value)];
+			await scheduler.wait(5); return [...e, (await S.log()).sort()]`, `[` + stub + `,` + stub + `,["disposed 3","disposed 4"]]`},
+		{"dup", `await S.log(); const t = await S.target(34), d = t.dup(); t[Symbol.dispose](); const v = await d.value;
+			await scheduler.wait(5); const before = (await S.log()).length; d[Symbol.dispose](); d[Symbol.dispose](); await scheduler.wait(5);
+			return [kind(d)[1], v, before, await S.log()]`, `["[object JsRpcStub]",34,0,["disposed 34"]]`},
 		{"promise", `const p = S.target(31); p[Symbol.dispose](); return [typeof await p, await error(p.value)]`, `["function",` + promise + `]`},
 		{"promise that has resolved", `const p = S.target(32), t = await p; p[Symbol.dispose](); return [await error(t.value), await error(p.value)]`,
 			`[` + stub + `,` + promise + `]`},
 		{"property read before", `const t = await S.target(1), v = t.value; t[Symbol.dispose](); return error(v)`, stub},
-		{"arguments", `log.length = 0; await S.use(new Target(40)); await scheduler.wait(1); return log`, `["disposed 43"]`},
+		{"arguments", `log.length = 0; await S.use(new Target(40)); await scheduler.wait(5); return log`, `["disposed 43"]`},
 		{"returned", `const t = await S.target(5), u = await S.call(() => t); return [await u.value, await error(t.value)]`,
 			`[5,` + stub + `]`},
-		{"end of the event", `log.length = 0; ctx.waitUntil((async () => { await S.target(50) })()); return "left"`, `"left"`},
-		{"after the end of the event", `await scheduler.wait(1); return log`, `["disposed 50"]`},
+		{"end of the event", `await S.log(); ctx.waitUntil((async () => { await S.target(50) })()); return "left"`, `"left"`},
+		{"after the end of the event", `await scheduler.wait(5); return S.log()`, `["disposed 50"]`},
 	})
 }
 
@@ -275,7 +356,7 @@ func TestRPCHangs(t *testing.T) {
 func TestRPCDropsAll(t *testing.T) {
 	t.Parallel()
 	runProbes(t, newDate, slices.Concat(
-		[]probe{{"start", `log.length = 0; for (let n = 0; n < 3; n++) await S.object(); return 1`, `1`}},
-		[]probe{{"end", `await scheduler.wait(1); return log.length`, `6`}},
+		[]probe{{"start", `await S.log(); for (let n = 0; n < 3; n++) await S.object(); return 1`, `1`}},
+		[]probe{{"end", `await scheduler.wait(5); return (await S.log()).length`, `6`}},
 	))
 }

@@ -2,6 +2,7 @@ package env
 
 import (
 	"context"
+	"errors"
 	"reflect"
 
 	"github.com/dop251/goja"
@@ -126,7 +127,17 @@ func (p *call) dispose() {
 
 // Invoke implements Invoker: it makes a call on the result.
 func (p *call) Invoke(ctx context.Context, in sidecar.Invocation) (sidecar.Value, error) {
-	return p.pending.Invoke(ctx, in)
+	v, err := p.pending.Invoke(ctx, in)
+	to, ok := errors.AsType[*sidecar.ServiceError](err)
+	if !ok {
+		return v, err
+	}
+	s := p.classes.serviceOf(to.Service.Value)
+	if s == nil {
+		return v, sidecar.NoSuchMethod(to.Path)
+	}
+	in.Path = to.Path
+	return invokerOf(s).Invoke(ctx, in)
 }
 
 // begin makes a call, or reads a property, and returns its promise.

@@ -148,7 +148,11 @@ func (d *decoding) host(v v8value.Value) (goja.Value, bool) {
 		d.stubs = append(d.stubs, made)
 		return d.classes.stubProxy(made), true
 	case sidecar.HostService:
-		return d.classes.described(h.Value)
+		s := d.classes.serviceOf(h.Value)
+		if s == nil {
+			return nil, false
+		}
+		return d.classes.service(s), true
 	}
 	return nil, false
 }

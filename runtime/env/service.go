@@ -167,11 +167,11 @@ func describe(s Service) (v8value.Value, bool) {
 	return &v8value.Host{Kind: sidecar.HostService, Value: o}, true
 }
 
-// described makes the stub that describe took apart.
-func (c *Classes) described(v v8value.Value) (goja.Value, bool) {
+// serviceOf returns the binding that describe took apart, or nil. It may be called from any goroutine.
+func (c *Classes) serviceOf(v v8value.Value) Service {
 	o, ok := v.(*v8value.Object)
 	if !ok {
-		return nil, false
+		return nil
 	}
 	text := func(name string) string {
 		s, _ := o.Get(name).(string)
@@ -183,27 +183,20 @@ func (c *Classes) described(v v8value.Value) (goja.Value, bool) {
 			to.Props = json.RawMessage(p)
 		}
 		if c.options.Service == nil {
-			return nil, false
+			return nil
 		}
-		s := c.options.Service(to)
-		if s == nil {
-			return nil, false
-		}
-		return c.service(s), true
+		return c.options.Service(to)
 	}
-	if c.options.Namespace == nil {
-		return nil, false
+	var id objectid.ID
+	b, err := hex.DecodeString(text("id"))
+	if c.options.Namespace == nil || err != nil || copy(id[:], b) != len(id) {
+		return nil
 	}
 	n := c.options.Namespace(text("namespace"))
-	var id objectid.ID
-	if b, err := hex.DecodeString(text("id")); err != nil || copy(id[:], b) != len(id) {
-		return nil, false
-	}
-	s := n.Get(id)
 	if o.Has("name") {
-		s = n.GetNamed(id, text("name"))
+		return n.GetNamed(id, text("name"))
 	}
-	return c.service(s), true
+	return n.Get(id)
 }
 
 func noSuch(format string, args ...any) error {
