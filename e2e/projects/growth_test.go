@@ -1,10 +1,14 @@
 package projects
 
 import (
+	"fmt"
 	"maps"
+	"net/http"
 	"path/filepath"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/tandem-do/tandem/e2e/harness"
 	"github.com/tandem-do/tandem/e2e/soak"
@@ -16,7 +20,47 @@ const (
 	// growthHeap is by how much a process's heap may differ, in bytes: buffers and pools do from moment to moment. A
 	// request that leaves 300 bytes is found.
 	growthHeap = 300 * growthMore
+
+	// liveObjects are live at once in a host that may have liveFiles open, of liveObjectHeap bytes each.
+	liveObjects, liveFiles, liveObjectHeap = 2000, 64, 10 << 10
 )
+
+// An object in JavaScript that is live costs little memory, and no descriptor.
+func TestLiveObjects(t *testing.T) {
+	profiles := t.TempDir()
+	p, err := tryStart(t, "counter", nil, "", harness.Options{Env: []string{"TANDEM_PROFILE_DIR=" + profiles}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	host := p.MustReady(t).PIDs["durableobject"]
+	limit := &unix.Rlimit{Cur: liveFiles, Max: liveFiles}
+	if err := unix.Prlimit(host, unix.RLIMIT_NOFILE, limit, nil); err != nil {
+		t.Fatal(err)
+	}
+	client := &http.Client{Timeout: 20 * time.Second}
+	defer client.CloseIdleConnections()
+	visit := func(from, to int) int64 {
+		t.Helper()
+		for i := from; i < to; i++ {
+			s := step{path: fmt.Sprint("/increment?by=0&name=", i), want: `{"n":0}`}
+			if fault := s.run(t, client, p.MustReady(t).WorkerURL); fault != "" {
+				t.Fatal(fault)
+			}
+		}
+		heap, err := soak.Heap(t.Context(), host, profiles)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return heap
+	}
+	const some = 100 // the isolates are there
+	before := visit(0, some)
+	// On a machine that takes more than ten seconds for it the first ones are evicted by then: less is found.
+	heap := (visit(some, liveObjects) - before) / (liveObjects - some)
+	if heap > liveObjectHeap {
+		t.Errorf("a live object has %d bytes of heap, want at most %d", heap, liveObjectHeap)
+	}
+}
 
 // Requests of all kinds, errors and clients that go away among them, leave neither memory nor goroutines nor descriptors
 // behind once the objects have been evicted.
