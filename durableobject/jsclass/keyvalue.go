@@ -211,10 +211,11 @@ func (p *operations) kvGet(call goja.FunctionCall) goja.Value {
 
 func (p *operations) kvPut(call goja.FunctionCall) goja.Value {
 	h := p.behind(call.This)
-	if len(call.Arguments) > 0 && goja.IsUndefined(call.Argument(1)) {
-		p.isolate.Throw("TypeError", undefinedText)
+	key := p.kvKey("put", call)
+	if len(call.Arguments) < 2 {
+		p.missing("put", "SyncKvStorage", 2, "Value")
 	}
-	return p.putOne(h, p.kvKey("put", call), call.Argument(1), 0)
+	return p.putOne(h, key, call.Argument(1), 0)
 }
 
 func (p *operations) kvDelete(call goja.FunctionCall) goja.Value {

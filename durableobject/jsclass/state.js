@@ -59,6 +59,14 @@
 		}
 	}
 	natively(Operations, host.operations);
+	// flat has the prototype of a class that extends Operations have all its methods itself, as workerd's have them.
+	const flat = (c) => {
+		const { constructor, ...methods } = Object.getOwnPropertyDescriptors(Operations.prototype);
+		for (const name of Object.keys(methods)) {
+			if (!Object.hasOwn(c.prototype, name)) defineProperty(c.prototype, name, methods[name]);
+		}
+		Object.setPrototypeOf(c.prototype, Object.prototype);
+	};
 
 	class DurableObjectTransaction extends Operations {
 		rollback() {
@@ -68,6 +76,7 @@
 			throw new Error("Cannot call deleteAll() within a transaction");
 		}
 	}
+	flat(DurableObjectTransaction);
 	tag(DurableObjectTransaction, "DurableObjectTransaction");
 
 	const listText = "kv.list() iterator was invalidated because a new call to kv.list() was started. " +
@@ -114,16 +123,26 @@
 	const noSqlText = "SQL is not enabled for this Durable Object class. To enable it, change `new_classes` to " +
 		"`new_sqlite_classes` in the migrations of your wrangler file.";
 
+	// lazy is a property that an object has itself and makes when it is first read, as workerd's objects have them.
+	const lazy = (make) => ({ get: make, enumerable: true, configurable: true });
+	const become = (o, name, value) => {
+		defineProperty(o, name, { value, enumerable: true, configurable: true });
+		return value;
+	};
+	const kv = lazy(function () {
+		if (!host.sqlite(this)) throw new Error(noKvText);
+		return become(this, "kv", make(SyncKvStorage, this, host.handle(this)));
+	});
+	const sql = lazy(function () {
+		if (!host.sqlite(this)) throw new Error(noSqlText);
+		return become(this, "sql", make(SqlStorage));
+	});
+
 	class DurableObjectStorage extends Operations {
-		#kv;
-		#sql;
-		get kv() {
-			if (!host.sqlite(this)) throw new Error(noKvText);
-			return (this.#kv ??= make(SyncKvStorage, this, host.handle(this)));
-		}
-		get sql() {
-			if (!host.sqlite(this)) throw new Error(noSqlText);
-			return (this.#sql ??= make(SqlStorage));
+		constructor(h) {
+			super(h);
+			defineProperty(this, "sql", sql);
+			defineProperty(this, "kv", kv);
 		}
 		async deleteAll(options) {
 			host.deleteAll(this);
@@ -150,6 +169,7 @@
 			throw new Error("This Durable Object's storage back-end does not implement point-in-time recovery.");
 		}
 	}
+	flat(DurableObjectStorage);
 	tag(DurableObjectStorage, "DurableObjectStorage");
 
 	const noFacets = () => {

@@ -7,7 +7,9 @@
 	const promiseThen = Promise.prototype.then;
 	const missing = (method, owner, n, type) =>
 		new TypeError("Failed to execute '" + method + "' on '" + owner + "': parameter " + n + " is not of type '" + type + "'.");
-	const tag = (c, name) => defineProperty(c.prototype, Symbol.toStringTag, { value: name, configurable: true });
+	const tag = (c, name) => {
+		if (host.tagged) defineProperty(c.prototype, Symbol.toStringTag, { value: name, configurable: true });
+	};
 	let making = false;
 	const make = (c, ...args) => {
 		making = true;

@@ -195,7 +195,7 @@ func (c *Classes) host() (*goja.Object, error) {
 			return nil, err
 		}
 	}
-	return o, nil
+	return o, o.Set("tagged", c.realm.Tagged())
 }
 
 // Namespace makes the object of a namespace.

@@ -27,13 +27,28 @@ func blobType(text string) string {
 	return strings.ToLower(text)
 }
 
+// standardType is the content type of a body as its blob has it: names in small letters, parameters without spaces.
+func standardType(text string) string {
+	essence, params, ok := strings.Cut(text, ";")
+	out := strings.ToLower(strings.TrimSpace(essence))
+	for ok {
+		var param string
+		param, params, ok = strings.Cut(params, ";")
+		name, value, _ := strings.Cut(strings.TrimSpace(param), "=")
+		if name != "" && value != "" {
+			out += ";" + strings.ToLower(name) + "=" + value
+		}
+	}
+	return out
+}
+
 // blobData joins the parts of a Blob's constructor.
 func (r *Realm) blobData(parts goja.Value, class string) []byte {
 	if isMissing(parts) {
 		return nil
 	}
 	o, ok := parts.(*goja.Object)
-	if !ok || isNullish(o.GetSymbol(goja.SymIterator)) {
+	if !ok || r.kindOf(o) != kindArray {
 		r.throwType("Failed to construct '%s': constructor parameter 1 is not of type 'Array'.", class)
 	}
 	var data []byte
@@ -60,6 +75,9 @@ func (r *Realm) applyBlobOptions(b *blob, options goja.Value) {
 	}
 	if v := o.Get("type"); !isMissing(v) {
 		b.contentType = blobType(r.text(v))
+	}
+	if v := o.Get("endings"); !isMissing(v) {
+		r.isolate.Throw("Error", "The 'endings' field on 'Options' is not implemented.")
 	}
 	if v := o.Get("lastModified"); !isMissing(v) && b.file {
 		b.modified = v.ToFloat()
@@ -88,7 +106,7 @@ func (r *Realm) installBlob() error {
 		return r.rt.ToValue(r.rt.NewArrayBuffer(bytes.Clone(b.data)))
 	})
 	c.promise("bytes", func(b *blob, _ goja.FunctionCall) goja.Value { return r.newBytes(bytes.Clone(b.data)) })
-	c.promise("text", func(b *blob, _ goja.FunctionCall) goja.Value { return r.rt.ToValue(decodeBody(b.data)) })
+	c.promise("text", func(b *blob, _ goja.FunctionCall) goja.Value { return r.rt.ToValue(decodeUTF8(b.data)) })
 	c.method("stream", func(b *blob, _ goja.FunctionCall) goja.Value {
 		content := bytesBody(b.data)
 		return r.newSourceStream(&content)

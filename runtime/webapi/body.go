@@ -226,10 +226,19 @@ func (r *Realm) installBodies() error {
 		}
 		return r.rt.ToValue(decodeBody(b))
 	})
-	consumer("json", func(_ native, b []byte) goja.Value { return r.isolate.ParseJSON(decodeBody(b)) })
+	consumer("json", func(_ native, b []byte) goja.Value {
+		if !r.dated.stripBOM {
+			return r.isolate.ParseJSON(decodeUTF8(b))
+		}
+		return r.isolate.ParseJSON(decodeBody(b))
+	})
 	consumer("formData", func(n native, b []byte) goja.Value { return r.parseFormData(contentType(n), b) })
 	consumer("blob", func(n native, b []byte) goja.Value {
-		return r.blob.wrap(&blob{data: bytes.Clone(b), contentType: contentType(n)})
+		kind := contentType(n)
+		if r.dated.blobTypes {
+			kind = standardType(kind)
+		}
+		return r.blob.wrap(&blob{data: bytes.Clone(b), contentType: kind})
 	})
 	if err := c.install(); err != nil {
 		return err

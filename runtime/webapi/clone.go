@@ -21,8 +21,14 @@ func (r *Realm) cloneHost(o *goja.Object) (v8value.Value, bool) {
 		}
 		return &remade{r.blob.wrap(&copied)}, true
 	}
-	_, isRequest := r.request.of(o)
-	if _, isResponse := r.response.of(o); isRequest || isResponse {
+	q, isRequest := r.request.of(o)
+	p, isResponse := r.response.of(o)
+	switch {
+	case isRequest && q.null:
+		return &remade{r.cloneRequest(q)}, true
+	case isResponse && p.null:
+		return &remade{r.cloneResponse(p)}, true
+	case isRequest, isResponse:
 		r.throwDOM("DataCloneError", "ReadableStream can only be serialized for RPC.")
 	}
 	return nil, false
@@ -31,11 +37,15 @@ func (r *Realm) cloneHost(o *goja.Object) (v8value.Value, bool) {
 // clone is structuredClone. What options name to be transferred is taken from where it was.
 func (r *Realm) clone(v, options goja.Value) goja.Value {
 	var transfer []goja.ArrayBuffer
-	if o, ok := options.(*goja.Object); ok && !isNullish(o.Get("transfer")) {
+	if o, ok := options.(*goja.Object); ok && !isMissing(o.Get("transfer")) {
+		if list, ok := o.Get("transfer").(*goja.Object); !ok || r.kindOf(list) != kindArray {
+			r.throwType("Incorrect type for the 'transfer' field on 'StructuredCloneOptions': the provided value is not of type " +
+				"'Array'.")
+		}
 		r.rt.ForOf(o.Get("transfer"), func(item goja.Value) bool {
 			o, ok := item.(*goja.Object)
 			if !ok || r.kindOf(o) != kindArrayBuffer {
-				r.throwDOM("DataCloneError", "Object is not transferable.")
+				r.throwType("Object is not transferable")
 			}
 			transfer = append(transfer, o.Export().(goja.ArrayBuffer))
 			return true

@@ -11,23 +11,22 @@ import (
 // maxRandomBytes is the most that crypto.getRandomValues gives at once, as on the web.
 const maxRandomBytes = 65536
 
+// cryptoObject is what is behind crypto.
+type cryptoObject struct{ internal }
+
 // installCrypto defines crypto.
 func (r *Realm) installCrypto() error {
-	c := r.rt.NewObject()
-	r.tag(c, "Crypto")
-	for name, f := range map[string]func(goja.FunctionCall) goja.Value{
-		"getRandomValues": r.getRandomValues,
-		"randomUUID":      r.randomUUID,
-	} {
-		if err := c.Set(name, r.isolate.Function(name, 0, f)); err != nil {
-			return err
-		}
-	}
-	r.crypto = c
+	c := newClass[*cryptoObject](r, "Crypto", nil)
+	r.cryptoClass = c
+	c.method("getRandomValues", func(_ *cryptoObject, call goja.FunctionCall) goja.Value { return r.getRandomValues(call) })
+	c.method("randomUUID", func(_ *cryptoObject, call goja.FunctionCall) goja.Value { return r.randomUUID(call) })
 	if err := r.installSubtle(); err != nil {
 		return err
 	}
-	return r.isolate.DefineGlobal("crypto", c)
+	if err := c.install(); err != nil {
+		return err
+	}
+	return r.isolate.DefineGlobal("crypto", c.wrap(&cryptoObject{}))
 }
 
 func (r *Realm) random(b []byte) {

@@ -27,7 +27,6 @@ type cryptoKey struct {
 	algorithm   keyAlgorithm
 	// material is []byte for a secret, and otherwise a key of Go's crypto packages.
 	material any
-	view     *goja.Object
 }
 
 // keyAlgorithm is what a key is for. Fields that its name does not have are zero.
@@ -239,22 +238,26 @@ func (r *Realm) usagesOf(v goja.Value, name, kind, verb string) []string {
 func (r *Realm) installCryptoKey() error {
 	c := newClass[*cryptoKey](r, "CryptoKey", nil)
 	r.cryptoKey = c
-	c.attribute("type", func(k *cryptoKey) goja.Value { return r.rt.ToValue(k.kind) }, nil)
-	c.attribute("extractable", func(k *cryptoKey) goja.Value { return r.rt.ToValue(k.extractable) }, nil)
-	c.attribute("algorithm", func(k *cryptoKey) goja.Value {
-		if k.view == nil {
-			k.view = r.algorithmView(k.algorithm)
-		}
-		return k.view
-	}, nil)
-	c.attribute("usages", func(k *cryptoKey) goja.Value {
-		out := make([]any, len(k.usages))
-		for n, u := range k.usages {
-			out[n] = u
-		}
-		return r.rt.NewArray(out...)
-	}, nil)
 	return c.install()
+}
+
+// keyObject makes the CryptoKey of a key. Like workerd's, it has its attributes itself.
+func (r *Realm) keyObject(k *cryptoKey) *goja.Object {
+	o := r.cryptoKey.wrap(k)
+	usages := make([]any, len(k.usages))
+	for n, u := range k.usages {
+		usages[n] = u
+	}
+	for _, field := range []struct {
+		name  string
+		value goja.Value
+	}{
+		{"usages", r.rt.NewArray(usages...)}, {"algorithm", r.algorithmView(k.algorithm)},
+		{"extractable", r.rt.ToValue(k.extractable)}, {"type", r.rt.ToValue(k.kind)},
+	} {
+		_ = o.DefineDataProperty(field.name, field.value, goja.FLAG_FALSE, goja.FLAG_TRUE, goja.FLAG_TRUE)
+	}
+	return o
 }
 
 func (r *Realm) algorithmView(a keyAlgorithm) *goja.Object {

@@ -140,7 +140,7 @@ func (r *Realm) newDecoder(label, options goja.Value) *textDecoder {
 		if err == nil {
 			name, err = htmlindex.Name(enc)
 		}
-		if err != nil || name == "replacement" || name == "x-user-defined" {
+		if err != nil || name == "replacement" {
 			r.isolate.Throw("RangeError", "\"%s\" is not a valid encoding.", r.text(label))
 		}
 		t.label = name

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"strings"
 
 	"github.com/dop251/goja"
 
@@ -37,6 +38,16 @@ type Fetcher = func(ctx context.Context, q *http.Request) (*http.Response, error
 func (r *Realm) Fetch(input, init goja.Value, send Fetcher) goja.Value {
 	r.requireEvent()
 	q := r.newRequest(input, init)
+	switch scheme, _, _ := strings.Cut(q.url, ":"); scheme {
+	case "http", "https":
+	case "data":
+		if v, ok := r.fetchData(q.url); ok {
+			return r.isolate.Resolved(v)
+		}
+		fallthrough
+	default:
+		r.throwType("Fetch API cannot load: %s", q.url)
+	}
 	if send == nil {
 		r.isolate.Throw("Error", "internal error: this Worker has no way out to the network")
 	}

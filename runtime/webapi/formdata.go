@@ -2,9 +2,7 @@ package webapi
 
 import (
 	"bytes"
-	"io"
 	"mime"
-	"mime/multipart"
 	"slices"
 	"strings"
 
@@ -34,6 +32,9 @@ const maxFormParts = 10_000
 
 // parseFormData parses a body with a form.
 func (r *Realm) parseFormData(contentType string, data []byte) goja.Value {
+	if contentType == "" {
+		r.throwType("Parsing a Body as FormData requires a Content-Type header.")
+	}
 	kind, params, _ := mime.ParseMediaType(contentType)
 	f := &formData{}
 	switch kind {
@@ -51,40 +52,6 @@ func (r *Realm) parseFormData(contentType string, data []byte) goja.Value {
 		r.throwType(formTypeText)
 	}
 	return r.formData.wrap(f)
-}
-
-func (r *Realm) parseMultipart(f *formData, data []byte, boundary string) {
-	reader := multipart.NewReader(bytes.NewReader(data), boundary)
-	for {
-		part, err := reader.NextRawPart()
-		if err == io.EOF { //nolint:errorlint // it is wrapped where it is unexpected
-			return
-		}
-		if err != nil && len(f.list) == 0 {
-			r.throwType("No initial boundary string (or you have a truncated message).")
-		}
-		if err != nil || len(f.list) >= maxFormParts {
-			r.throwType("Invalid multipart/form-data body.")
-		}
-		content, err := io.ReadAll(part)
-		if err != nil {
-			r.throwType("Invalid multipart/form-data body.")
-		}
-		_, params, _ := mime.ParseMediaType(part.Header.Get("Content-Disposition"))
-		name, named := params["name"]
-		if !named {
-			r.throwType("No valid Content-Disposition header found in FormData part.")
-		}
-		filename, isFile := params["filename"]
-		if !isFile {
-			f.list = append(f.list, formEntry{name: name, text: decodeUTF8(content)})
-			continue
-		}
-		f.list = append(f.list, r.fileEntry(name, &blob{
-			data: content, file: true, name: filename, contentType: strings.ToLower(part.Header.Get("Content-Type")),
-			modified: float64(r.isolate.Now().UnixMilli()),
-		}))
-	}
 }
 
 func (r *Realm) fileEntry(name string, b *blob) formEntry {
@@ -194,19 +161,9 @@ func (r *Realm) installFormData() error {
 }
 
 func (r *Realm) installFormDataIteration(c *class[*formData]) {
-	each := func(name string, item func(formEntry) any) {
-		c.method(name, func(f *formData, _ goja.FunctionCall) goja.Value {
-			out := make([]any, len(f.list))
-			for n, e := range f.list {
-				out[n] = item(e)
-			}
-			return r.iterate(out)
-		})
-	}
-	each("entries", func(e formEntry) any { return r.rt.NewArray(e.name, r.entryValue(e)) })
-	each("keys", func(e formEntry) any { return e.name })
-	each("values", func(e formEntry) any { return r.entryValue(e) })
-	c.iterator("entries")
+	iterateLive(r, c, func(f *formData) []formEntry { return f.list }, func(e formEntry) (string, goja.Value) {
+		return e.name, r.entryValue(e)
+	})
 	c.method("forEach", func(f *formData, call goja.FunctionCall) goja.Value {
 		callback, ok := goja.AssertFunction(call.Argument(0))
 		if !ok {

@@ -1,6 +1,7 @@
 package webapi
 
 import (
+	"strings"
 	"time"
 
 	"github.com/dop251/goja"
@@ -14,12 +15,18 @@ const userAgent = "Cloudflare-Workers"
 // installMisc defines the small globals.
 func (r *Realm) installMisc() error {
 	global := r.rt.GlobalObject()
-	r.tag(global, "ServiceWorkerGlobalScope")
+	if err := r.installScopes(global); err != nil {
+		return err
+	}
+	navigator, err := r.newNavigator()
+	if err != nil {
+		return err
+	}
 	for name, v := range map[string]goja.Value{
 		"self":        global,
 		"origin":      r.rt.ToValue(""),
 		"performance": r.newPerformance(),
-		"navigator":   r.newNavigator(),
+		"navigator":   navigator,
 		"Cloudflare":  r.newCloudflare(),
 		"reportError": r.isolate.Function("reportError", 0, func(call goja.FunctionCall) goja.Value {
 			r.isolate.ReportUncaught(call.Argument(0))
@@ -36,6 +43,9 @@ func (r *Realm) installMisc() error {
 	}
 	return r.installGlobalTarget()
 }
+
+// Tagged reports whether the compatibility date has the platform's objects tell their classes as tags.
+func (r *Realm) Tagged() bool { return r.dated.tags }
 
 // tag names an object's kind, where the compatibility date has kinds named.
 func (r *Realm) tag(o *goja.Object, name string) {
@@ -114,16 +124,54 @@ func (r *Realm) newPerformance() *goja.Object {
 	return o
 }
 
-func (r *Realm) newNavigator() *goja.Object {
-	o := r.rt.NewObject()
-	_ = o.Set("userAgent", userAgent)
-	_ = o.Set("language", "en")
-	_ = o.Set("languages", r.rt.NewArray("en"))
-	_ = o.Set("hardwareConcurrency", 1)
-	_ = o.Set("platform", "")
-	_ = o.Set("sendBeacon", r.isolate.Function("sendBeacon", 0, r.sendBeacon))
-	r.tag(o, "Navigator")
-	return o
+// navigatorObject is what is behind navigator.
+type navigatorObject struct{ internal }
+
+func (r *Realm) newNavigator() (*goja.Object, error) {
+	c := newClass[*navigatorObject](r, "Navigator", nil)
+	languages := r.rt.NewArray("en")
+	for _, field := range []struct {
+		name  string
+		value goja.Value
+	}{
+		{"userAgent", r.rt.ToValue(userAgent)}, {"hardwareConcurrency", r.rt.ToValue(1)}, {"platform", r.rt.ToValue("")},
+		{"language", r.rt.ToValue("en")}, {"languages", languages},
+	} {
+		if strings.HasPrefix(field.name, "language") && !r.dated.language {
+			continue
+		}
+		c.attribute(field.name, func(*navigatorObject) goja.Value { return field.value }, nil)
+	}
+	c.method("sendBeacon", func(_ *navigatorObject, call goja.FunctionCall) goja.Value { return r.sendBeacon(call) })
+	if err := c.install(); err != nil {
+		return nil, err
+	}
+	return c.wrap(&navigatorObject{}), nil
+}
+
+// scopeObject is the class of the global object, of which there are no others.
+type scopeObject struct{ internal }
+
+// installScopes makes the global object one of ServiceWorkerGlobalScope.
+func (r *Realm) installScopes(global *goja.Object) error {
+	parent := newClass[*scopeObject](r, "WorkerGlobalScope", nil)
+	c := newClass[*scopeObject](r, "ServiceWorkerGlobalScope", nil)
+	if err := c.proto.SetPrototype(parent.proto); err != nil {
+		return err
+	}
+	if err := global.SetPrototype(c.proto); err != nil {
+		return err
+	}
+	tag := "Object"
+	if r.dated.tags {
+		tag = c.name
+	}
+	// The engine has a tag of its own.
+	_ = global.DefineDataPropertySymbol(goja.SymToStringTag, r.rt.ToValue(tag), goja.FLAG_FALSE, goja.FLAG_TRUE, goja.FLAG_FALSE)
+	if err := parent.install(); err != nil {
+		return err
+	}
+	return c.install()
 }
 
 // newCloudflare tells a script which compatibility flags are on. Like workerd: an object without prototype that has

@@ -158,7 +158,7 @@ func hasDotSegment(path string) bool {
 
 // full parses it as any URL.
 func (u *plainURL) full() *whatwg.Url {
-	full, err := whatwg.Parse(u.href)
+	full, err := parseURL(u.href, "")
 	if err != nil {
 		panic(err) // a plain URL is one
 	}

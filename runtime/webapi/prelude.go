@@ -79,6 +79,11 @@ func (r *Realm) installPrelude() error {
 			return err
 		}
 	}
+	if err := p.host.Set("dated", map[string]any{
+		"tags": r.dated.tags, "structs": r.dated.structs, "byobView": r.dated.byobView, "writer": r.dated.writer,
+	}); err != nil {
+		return err
+	}
 	messages := r.isolate.Compatibility().Since(
 		"2025-08-15", "expose_global_message_channel", "no_expose_global_message_channel")
 	for group, names := range preludeGroups() {
@@ -102,6 +107,7 @@ func (r *Realm) hostFunctions() map[string]func(goja.FunctionCall) goja.Value {
 		"timeZone":       r.timeZone,
 		"newCompression": r.newCompression,
 		"runCompression": r.runCompression,
+		"transferBuffer": r.transferBuffer,
 		"newDigest":      r.newDigest,
 		"updateDigest":   r.updateDigest,
 		"finishDigest":   r.finishDigest,

@@ -34,6 +34,7 @@ type Realm struct {
 
 	headers      *class[*Headers]
 	cryptoKey    *class[*cryptoKey]
+	cryptoClass  *class[*cryptoObject]
 	request      *class[*Request]
 	response     *class[*Response]
 	url          *class[*URL]
@@ -47,11 +48,11 @@ type Realm struct {
 	formData *class[*formData]
 
 	dated     dated
+	iterators iterators
 	prelude   prelude
 	intrinsic intrinsics
 	env       *goja.Object
 	exports   *goja.Object
-	crypto    *goja.Object
 	handlers  map[string]*handler
 	// inspectSymbol is the name of the methods by which objects say how they are inspected.
 	inspectSymbol *goja.Symbol
@@ -69,14 +70,35 @@ type dated struct {
 	iterables bool
 	// cacheOption is whether requests take the option cache.
 	cacheOption bool
+	// structs is whether dictionaries that the platform makes have their missing members, as undefined.
+	structs bool
+	// byobView is whether a read into a buffer gives the view back at the end.
+	byobView bool
+	// writer is whether the promise ready of a writer that was released rejects.
+	writer bool
+	// upperMethods is whether every method of a request is turned into capitals.
+	upperMethods bool
+	// standardURL is whether a request's URL is parsed as the standard has it.
+	standardURL bool
+	// blobTypes is whether the type of a body's blob is normalized.
+	blobTypes bool
+	// language is whether navigator tells languages.
+	language bool
 }
 
 func datedBy(c isolate.Compatibility) dated {
 	return dated{
-		tags:        c.Since("2024-09-26", "set_tostring_tag", "do_not_set_tostring_tag"),
-		stripBOM:    c.Since("2026-01-13", "strip_bom_in_read_all_text", "do_not_strip_bom_in_read_all_text"),
-		iterables:   c.Since("2026-02-19", "fetch_iterable_type_support", "no_fetch_iterable_type_support"),
-		cacheOption: c.Since("2024-11-11", "cache_option_enabled", "cache_option_disabled"),
+		structs:      c.Since("2025-12-03", "enable_fast_jsg_struct", "disable_fast_jsg_struct"),
+		byobView:     c.Since("2024-05-13", "internal_stream_byob_return_view", "internal_stream_byob_return_undefined"),
+		writer:       c.Since("2026-03-24", "writable_stream_spec_compliant_writer", "no_writable_stream_spec_compliant_writer"),
+		upperMethods: c.Since("2024-10-14", "upper_case_all_http_methods", "no_upper_case_all_http_methods"),
+		language:     c.Since("2025-05-19", "enable_navigator_language", "disable_navigator_language"),
+		blobTypes:    c.Since("2024-06-03", "blob_standard_mime_type", "blob_legacy_mime_type"),
+		standardURL:  c.Since("2024-06-03", "fetch_standard_url", "fetch_legacy_url"),
+		tags:         c.Since("2024-09-26", "set_tostring_tag", "do_not_set_tostring_tag"),
+		stripBOM:     c.Since("2026-01-13", "strip_bom_in_read_all_text", "do_not_strip_bom_in_read_all_text"),
+		iterables:    c.Since("2026-02-19", "fetch_iterable_type_support", "no_fetch_iterable_type_support"),
+		cacheOption:  c.Since("2024-11-11", "cache_option_enabled", "cache_option_disabled"),
 	}
 }
 
@@ -92,7 +114,7 @@ func Install(o Options) func(*isolate.Isolate) error {
 		r.dated = datedBy(i.Compatibility())
 		i.SetValue(realmKey{}, r)
 		for _, install := range []func() error{
-			r.takeIntrinsics, r.installHeaders, r.installURL, r.installBodies, r.installEncoding, r.installCrypto,
+			r.takeIntrinsics, r.installIterators, r.installHeaders, r.installURL, r.installBodies, r.installEncoding, r.installCrypto,
 			r.installTimers, r.installConsole, r.installPrelude, r.installMisc, r.installIntl, r.installCache,
 			r.installFetch, r.installExecution,
 		} {

@@ -65,7 +65,7 @@ func (r *Realm) headersOf(q *Request) *Headers {
 	return q.headers
 }
 
-const methodsAllowed = " GET HEAD POST PUT DELETE OPTIONS PATCH CONNECT TRACE COPY LOCK MKCOL MOVE PROPFIND PROPPATCH " +
+const methodsAllowed = " GET HEAD POST PUT DELETE OPTIONS PATCH TRACE COPY LOCK MKCOL MOVE PROPFIND PROPPATCH " +
 	"SEARCH UNLOCK ACL REPORT MKACTIVITY CHECKOUT MERGE MSEARCH NOTIFY SUBSCRIBE UNSUBSCRIBE QUERY BAN "
 
 func (r *Realm) methodOf(text string) string {
@@ -74,10 +74,14 @@ func (r *Realm) methodOf(text string) string {
 	case "GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS":
 		return upper
 	}
-	if text == "" || strings.Contains(text, " ") || !strings.Contains(methodsAllowed, " "+text+" ") {
+	method := text
+	if r.dated.upperMethods {
+		method = upper
+	}
+	if text == "" || strings.Contains(text, " ") || !strings.Contains(methodsAllowed, " "+method+" ") {
 		r.throwType("Invalid HTTP method string: %s", text)
 	}
-	return text
+	return method
 }
 
 func (r *Realm) redirectOf(text string) string {
@@ -101,11 +105,12 @@ func (r *Realm) newRequest(input, init goja.Value) *Request {
 			q.body = r.move(&from.body)
 		}
 	} else {
-		u, err := r.newURL(r.text(input), nil)
-		if err != nil {
-			r.throwType("Invalid URL: %s", r.text(input))
+		q.url = r.text(input)
+		if u, err := r.newURL(q.url, nil); err == nil {
+			q.url = u.href()
+		} else if r.dated.standardURL {
+			r.throwType("Invalid URL: %s", q.url)
 		}
-		q.url = u.href()
 		q.headers = &Headers{}
 	}
 	if initObject == nil {
@@ -181,6 +186,16 @@ func (r *Realm) applyRequestInit(q *Request, init *goja.Object) {
 	}
 }
 
+func (r *Realm) cloneRequest(q *Request) *goja.Object {
+	forked := r.fork(&q.body)
+	copied := &Request{
+		method: q.method, url: q.url, headers: r.headersOf(q).clone(), redirect: q.redirect, body: forked,
+		cf: q.cf, signal: q.signal, cache: q.cache,
+	}
+	copied.headers.immutable = q.headers.immutable
+	return r.request.wrap(copied)
+}
+
 func (r *Realm) installRequest() error {
 	c := newClass(r, "Request", func(call goja.ConstructorCall) *Request {
 		if len(call.Arguments) == 0 {
@@ -189,15 +204,7 @@ func (r *Realm) installRequest() error {
 		return r.newRequest(call.Argument(0), call.Argument(1))
 	})
 	r.request = c
-	c.method("clone", func(q *Request, _ goja.FunctionCall) goja.Value {
-		forked := r.fork(&q.body)
-		copied := &Request{
-			method: q.method, url: q.url, headers: r.headersOf(q).clone(), redirect: q.redirect, body: forked,
-			cf: q.cf, signal: q.signal, cache: q.cache,
-		}
-		copied.headers.immutable = q.headers.immutable
-		return c.wrap(copied)
-	})
+	c.method("clone", func(q *Request, _ goja.FunctionCall) goja.Value { return r.cloneRequest(q) })
 	text := func(name string, get func(*Request) string) {
 		c.attribute(name, func(q *Request) goja.Value { return r.rt.ToValue(get(q)) }, nil)
 	}

@@ -1,10 +1,11 @@
 package webapi
 
 import (
+	"reflect"
+	"strconv"
 	"strings"
 
 	"github.com/dop251/goja"
-	whatwg "github.com/nlnwa/whatwg-url/url"
 )
 
 // Response is what is behind a Response object.
@@ -33,7 +34,14 @@ func isNullBodyStatus(status int) bool {
 
 // newResponse makes a response of what its constructor takes.
 func (r *Realm) newResponse(init goja.Value, content body, contentType string) *Response {
-	p := &Response{status: 200, kind: "default", headers: &Headers{}, body: content}
+	made := &struct {
+		Response
+		headers Headers
+		room    [2]header // for the first headers
+	}{}
+	p := &made.Response
+	*p = Response{status: 200, kind: "default", headers: &made.headers, body: content}
+	p.headers.list = made.room[:0]
 	if o := r.initOf(init, "Failed to construct 'Response': constructor parameter 2", "InitializerDict or Response"); o != nil {
 		if from, ok := r.response.of(o); ok {
 			p.status, p.statusText, p.cf = from.status, from.statusText, from.cf
@@ -92,24 +100,28 @@ func (r *Realm) applyResponseInit(p *Response, init *goja.Object) {
 // requireEvent throws at global scope, where workerd makes no responses.
 func (r *Realm) requireEvent() { r.isolate.RequireEvent() }
 
+func (r *Realm) cloneResponse(p *Response) *goja.Object {
+	if p.webSocket != nil {
+		r.throwType("Cannot clone a response to a WebSocket handshake.")
+	}
+	copied := *p
+	copied.body = r.fork(&p.body)
+	copied.headers, copied.headersView = p.headers.clone(), nil
+	copied.headers.immutable = p.headers.immutable
+	return r.response.wrap(&copied)
+}
+
 func (r *Realm) installResponse() error {
 	c := newClass(r, "Response", func(call goja.ConstructorCall) *Response {
-		r.requireEvent()
+		if !isNullish(call.Argument(0)) {
+			r.requireEvent()
+		}
 		content, kind := r.extract(call.Argument(0))
 		return r.newResponse(call.Argument(1), content, kind)
 	})
 	r.response = c
 	r.installResponseStatics(c)
-	c.method("clone", func(p *Response, _ goja.FunctionCall) goja.Value {
-		if p.webSocket != nil {
-			r.throwType("Cannot clone a response to a WebSocket handshake.")
-		}
-		copied := *p
-		copied.body = r.fork(&p.body)
-		copied.headers, copied.headersView = p.headers.clone(), nil
-		copied.headers.immutable = p.headers.immutable
-		return c.wrap(&copied)
-	})
+	c.method("clone", func(p *Response, _ goja.FunctionCall) goja.Value { return r.cloneResponse(p) })
 	attribute := func(name string, get func(*Response) any) {
 		c.attribute(name, func(p *Response) goja.Value { return r.rt.ToValue(get(p)) }, nil)
 	}
@@ -146,7 +158,7 @@ func (r *Realm) installResponseStatics(c *class[*Response]) {
 	})
 	c.static("redirect", func(call goja.FunctionCall) goja.Value {
 		target := c.text(call, 0, "redirect")
-		u, err := whatwg.Parse(target)
+		u, err := parseURL(target, "")
 		if err != nil {
 			r.throwType("Unable to parse URL: %s", target)
 		}
@@ -164,10 +176,19 @@ func (r *Realm) installResponseStatics(c *class[*Response]) {
 		return c.wrap(p)
 	})
 	c.static("json", func(call goja.FunctionCall) goja.Value {
-		text := r.call(r.intrinsic.jsonStringify, goja.Undefined(), call.Argument(0))
-		return c.wrap(r.newResponse(call.Argument(1), bytesBody([]byte(text.String())), jsonType))
+		return c.wrap(r.newResponse(call.Argument(1), bytesBody(r.stringify(call.Argument(0))), jsonType))
 	})
 }
+
+// stringify is JSON.stringify.
+func (r *Realm) stringify(v goja.Value) []byte {
+	if _, ok := v.(*goja.Object); !ok && v.ExportType() == int64Type {
+		return strconv.AppendInt(nil, v.ToInteger(), 10)
+	}
+	return []byte(r.call(r.intrinsic.jsonStringify, goja.Undefined(), v).String())
+}
+
+var int64Type = reflect.TypeFor[int64]()
 
 // ResponseOf returns what is behind a Response object.
 func (r *Realm) ResponseOf(v goja.Value) (*Response, bool) { return r.response.of(v) }

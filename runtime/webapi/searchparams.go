@@ -223,19 +223,9 @@ func compareUTF16(a, b string) int {
 }
 
 func (r *Realm) installSearchParamsIteration(c *class[*searchParams]) {
-	each := func(name string, item func(formPair) any) {
-		c.method(name, func(p *searchParams, _ goja.FunctionCall) goja.Value {
-			out := make([]any, len(p.list))
-			for n, e := range p.list {
-				out[n] = item(e)
-			}
-			return r.iterate(out)
-		})
-	}
-	each("entries", func(e formPair) any { return r.rt.NewArray(e.name, e.value) })
-	each("keys", func(e formPair) any { return e.name })
-	each("values", func(e formPair) any { return e.value })
-	c.iterator("entries")
+	iterateLive(r, c, func(p *searchParams) []formPair { return p.list }, func(e formPair) (string, goja.Value) {
+		return e.name, r.rt.ToValue(e.value)
+	})
 	c.method("forEach", func(p *searchParams, call goja.FunctionCall) goja.Value {
 		f, ok := goja.AssertFunction(call.Argument(0))
 		if !ok {

@@ -142,6 +142,9 @@ func (s *serializer) object(o *goja.Object) v8value.Value {
 	case kindWeak:
 		s.fail("#<%s> could not be cloned.", s.realm.tagOf(o))
 	}
+	if s.realm.tagOf(o) == "Generator" {
+		s.fail("[object Generator] could not be cloned.")
+	}
 	return s.plain(o)
 }
 
@@ -168,6 +171,9 @@ func (s *serializer) host(o *goja.Object, kind kind) v8value.Value {
 }
 
 func (s *serializer) unsupported(o *goja.Object) {
+	if s.realm.prelude.loaded["events"] != nil && s.realm.isSignal(o) {
+		s.fail("AbortSignal serialization is not enabled.")
+	}
 	s.fail("Could not serialize object of type \"%s\". This type does not support serialization.", s.realm.className(o))
 }
 

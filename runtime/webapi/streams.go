@@ -102,3 +102,15 @@ func (r *Realm) cancelSource(call goja.FunctionCall) goja.Value {
 	}
 	return goja.Undefined()
 }
+
+// transferBuffer(buffer) leaves an ArrayBuffer detached and returns another one of its bytes.
+func (r *Realm) transferBuffer(call goja.FunctionCall) goja.Value {
+	o, _ := call.Argument(0).(*goja.Object)
+	b, ok := o.Export().(goja.ArrayBuffer)
+	if !ok || b.Detached() {
+		r.throwType("Unable to use detached ArrayBuffer")
+	}
+	data := b.Bytes()
+	b.Detach()
+	return r.rt.ToValue(r.rt.NewArrayBuffer(data))
+}

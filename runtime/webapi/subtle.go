@@ -81,10 +81,11 @@ func (r *Realm) installSubtle() error {
 	if err := c.install(); err != nil {
 		return err
 	}
-	if err := r.crypto.Set("subtle", c.wrap(&subtleCrypto{})); err != nil {
-		return err
-	}
-	return r.installDigestStream()
+	crypto, subtle := r.cryptoClass, c.wrap(&subtleCrypto{})
+	crypto.attribute("subtle", func(*cryptoObject) goja.Value { return subtle }, nil)
+	// The class DigestStream is made when it is first used.
+	crypto.attribute("DigestStream", func(*cryptoObject) goja.Value { return r.group("streams").Get("DigestStream") }, nil)
+	return nil
 }
 
 // runningDigest is the digest of a DigestStream.
@@ -112,14 +113,6 @@ func (r *Realm) updateDigest(call goja.FunctionCall) goja.Value {
 
 func (r *Realm) finishDigest(call goja.FunctionCall) goja.Value {
 	return r.buffer(digestBehind(call.Argument(0)).Sum(nil))
-}
-
-// installDigestStream defines crypto.DigestStream, whose class is made when it is first used.
-func (r *Realm) installDigestStream() error {
-	getter := r.isolate.Function("get DigestStream", 0, func(goja.FunctionCall) goja.Value {
-		return r.group("streams").Get("DigestStream")
-	})
-	return r.crypto.DefineAccessorProperty("DigestStream", getter, goja.Undefined(), goja.FLAG_TRUE, goja.FLAG_FALSE)
 }
 
 // source returns the bytes of a parameter, which are the script's own.
@@ -172,9 +165,16 @@ func (r *Realm) signatureOptions(k *cryptoKey, p parameters) signatureOptions {
 	o := signatureOptions{}
 	switch k.algorithm.name {
 	case "ECDSA":
+		if isMissing(p.get("hash")) {
+			r.throwType("Missing \"hash\" in AlgorithmIdentifier. (ECDSA requires that the hash algorithm be specified at call " +
+				"time rather than on the key. This differs from other WebCrypto algorithms for historical reasons.)")
+		}
 		o.hash, _ = p.hash()
 	case "RSA-PSS":
 		o.hash, _, _ = hashOf(k.algorithm.hash)
+		if isMissing(p.get("saltLength")) {
+			r.throwDOM("DataError", "Failed to provide salt for RSA-PSS key operation which requires a salt")
+		}
 		o.salt = p.number("saltLength", -1)
 	case "HMAC", "RSASSA-PKCS1-v1_5":
 		o.hash, _, _ = hashOf(k.algorithm.hash)
@@ -223,7 +223,11 @@ func (r *Realm) deriveBits(call goja.FunctionCall) goja.Value {
 
 func (r *Realm) derive(p parameters, k *cryptoKey, bits int, then func([]byte) goja.Value) goja.Value {
 	if bits%8 != 0 && bits >= 0 {
-		r.throwDOM("OperationError", "Unable to derive a length that is not a multiple of 8 bits.")
+		text := "Unable to derive a length that is not a multiple of 8 bits."
+		if k.algorithm.name == "HKDF" {
+			text = fmt.Sprintf("HKDF requires a derived key length that is a multiple of eight (requested %d).", bits)
+		}
+		r.throwDOM("OperationError", text)
 	}
 	if bits > 8*maxDerivedBytes {
 		r.throwDOM("OperationError", "The derived length is too large.")
@@ -253,7 +257,7 @@ func (r *Realm) deriveKey(call goja.FunctionCall) goja.Value {
 	bits := r.keyBits(target)
 	extractable, usages := call.Argument(3), call.Argument(4)
 	return r.derive(p, k, bits, func(b []byte) goja.Value {
-		return r.cryptoKey.wrap(r.importSecret(target, b, extractable.ToBoolean(), usages))
+		return r.keyObject(r.importSecret(target, b, extractable.ToBoolean(), usages))
 	})
 }
 

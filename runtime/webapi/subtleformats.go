@@ -93,21 +93,21 @@ func rawPublic(data []byte, name, curve string) (any, error) {
 		material, err = ecdh.X25519().NewPublicKey(data)
 	case "Ed25519", "NODE-ED25519":
 		if len(data) != ed25519.PublicKeySize {
-			return nil, dataError("Imported raw key is of the wrong length.")
+			return nil, dataError("%s raw keys must be exactly 32-bytes (provided %d).", name, len(data))
 		}
 		return ed25519.PublicKey(data), nil
 	default:
 		return nil, &domError{"NotSupportedError", "Unrecognized key import format \"raw\"."}
 	}
 	if err != nil {
-		return nil, dataError("Failed to import raw EC key data")
+		return nil, dataError("Failed to import raw EC key data: Point is not on curve..")
 	}
 	return material, nil
 }
 
 // encodeKey writes a key in a format of bytes.
 func encodeKey(format string, k *cryptoKey) ([]byte, error) {
-	unsupported := &domError{"NotSupportedError", "Unrecognized key export format \"" + format + "\"."}
+	unsupported := &domError{"NotSupportedError", "Unimplemented key export format \"" + format + "\"."}
 	switch format {
 	case "raw":
 		switch m := k.material.(type) {
@@ -120,15 +120,25 @@ func encodeKey(format string, k *cryptoKey) ([]byte, error) {
 		case ed25519.PublicKey:
 			return append([]byte{}, m...), nil
 		}
-		return nil, &domError{"InvalidAccessError", "Raw export is only for secrets and public keys."}
+		what := k.algorithm.name
+		if k.algorithm.curve != "" {
+			what = "elliptic curve"
+		}
+		return nil, &domError{"InvalidAccessError", "Raw export of " + what + " keys is only allowed for public keys."}
 	case "spki":
+		if k.kind == "secret" {
+			return nil, unsupported
+		}
 		if k.kind != "public" {
-			return nil, &domError{"InvalidAccessError", "SPKI export is only for public keys."}
+			return nil, &domError{"InvalidAccessError", "Asymmetric spki export requires public key (not \"private\")."}
 		}
 		return x509.MarshalPKIXPublicKey(k.material)
 	case "pkcs8":
+		if k.kind == "secret" {
+			return nil, unsupported
+		}
 		if k.kind != "private" {
-			return nil, &domError{"InvalidAccessError", "PKCS8 export is only for private keys."}
+			return nil, &domError{"InvalidAccessError", "Asymmetric pkcs8 export requires private key (not \"public\")."}
 		}
 		return x509.MarshalPKCS8PrivateKey(k.material)
 	}
@@ -176,6 +186,9 @@ func (r *Realm) jwkOf(k *cryptoKey) *goja.Object {
 			v = r.rt.NewArray(list...)
 		}
 		if v == nil {
+			if !r.dated.structs {
+				continue
+			}
 			v = goja.Undefined()
 		}
 		_ = o.Set(name, v)
@@ -220,8 +233,6 @@ func jwkAlgorithm(a keyAlgorithm) string {
 		return "HS" + hash
 	case "AES-GCM", "AES-CBC", "AES-CTR", "AES-KW":
 		return fmt.Sprintf("A%d%s", a.length, strings.TrimPrefix(a.name, "AES-"))
-	case "ECDSA":
-		return map[string]string{"P-256": "ES256", "P-384": "ES384", "P-521": "ES512"}[a.curve]
 	case "RSASSA-PKCS1-v1_5":
 		return "RS" + hash
 	case "RSA-PSS":
@@ -261,11 +272,18 @@ func (r *Realm) keyType(jwk *goja.Object, name, want string) {
 	}
 }
 
-func (r *Realm) secretOfJWK(jwk *goja.Object, name string) []byte {
-	r.keyType(jwk, name, "oct")
+func (r *Realm) secretOfJWK(jwk *goja.Object, p parameters) []byte {
+	r.keyType(jwk, p.name, "oct")
 	b := r.jwkBytes(jwk, "k")
 	if b == nil {
-		r.throwDOM("DataError", name+" \"jwk\" key import requires the field \"k\".")
+		r.throwDOM("DataError", p.name+" \"jwk\" key import requires a base64Url encoding of the key")
+	}
+	if v := jwk.Get("alg"); p.name == "HMAC" && !isNullish(v) {
+		_, hash := p.hash()
+		if alg, want := r.text(v), jwkAlgorithm(keyAlgorithm{name: p.name, hash: hash}); alg != want {
+			r.throwDOM("DataError", fmt.Sprintf("HMAC \"jwk\" key import specifies \"alg\" that is incompatible with the hash "+
+				"name (encountered \"%s\", expected \"%s\").", alg, want))
+		}
 	}
 	return b
 }
@@ -385,7 +403,7 @@ func wrapAES(secret, data []byte) ([]byte, error) {
 }
 
 func unwrapAES(secret, data []byte) ([]byte, error) {
-	failed := operationError("Unwrap failed: the data or the key is not the right one.")
+	failed := operationError("AES-KW key unwrapping failed.")
 	if len(data) < 24 || len(data)%8 != 0 {
 		return nil, failed
 	}

@@ -42,14 +42,15 @@ func (r *Realm) generateSecret(p parameters, extractable bool, usages goja.Value
 		r.throwDOM("OperationError", fmt.Sprintf("Generated AES key length must be 128, 192, or 256 bits but requested %d.",
 			k.algorithm.length))
 	}
-	k.usages = r.usagesOf(usages, p.name, "secret", "generate")
+	k.usages = r.usagesOf(usages, p.name, "pair", "generate")
 	if k.algorithm.length < 1 || k.algorithm.length > 8*maxDerivedBytes {
-		r.throwDOM("OperationError", "HMAC key length must be a non-zero unsigned long integer.")
+		r.throwDOM("OperationError", fmt.Sprintf("HMAC key length must be a non-zero unsigned long integer (requested %d).",
+			k.algorithm.length))
 	}
 	secret := make([]byte, (k.algorithm.length+7)/8)
 	r.random(secret)
 	k.material = secret
-	return r.cryptoKey.wrap(k)
+	return r.keyObject(k)
 }
 
 func (r *Realm) generatePair(p parameters, extractable bool, usages goja.Value) goja.Value {
@@ -61,11 +62,14 @@ func (r *Realm) generatePair(p parameters, extractable bool, usages goja.Value) 
 		_, a.hash = p.hash()
 		a.modulus, a.exponent = p.number("modulusLength", -1), p.bytes("publicExponent", false)
 		if a.modulus < minModulus || a.modulus > maxModulus || a.modulus%8 != 0 {
-			r.throwDOM("OperationError", fmt.Sprintf("The modulus length must be a multiple of 8 between %d and %d (requested %d).",
-				minModulus, maxModulus, a.modulus))
+			r.throwDOM("OperationError", fmt.Sprintf("The modulus length must be a multiple of 8 and between 256 and 16k, but %d was "+
+				"requested.", a.modulus))
 		}
-		if new(big.Int).SetBytes(a.exponent).Int64() != 65537 {
-			r.throwDOM("OperationError", "The \"publicExponent\" must be either 3 or 65537, and only the latter is made here.")
+		switch e := new(big.Int).SetBytes(a.exponent); {
+		case !e.IsInt64() || e.Int64() != 3 && e.Int64() != 65537:
+			r.throwDOM("OperationError", fmt.Sprintf("The \"publicExponent\" must be either 3 or 65537, but got %d.", e))
+		case e.Int64() == 3:
+			r.throwDOM("NotSupportedError", "Keys whose \"publicExponent\" is 3 cannot be made here, only imported.")
 		}
 	}
 	given := r.usagesOf(usages, p.name, "pair", "generate")
@@ -80,10 +84,10 @@ func (r *Realm) generatePair(p parameters, extractable bool, usages goja.Value) 
 	}
 	return offLoop(r, func() (any, error) { return newPrivate(a) }, func(material any) goja.Value {
 		o := r.rt.NewObject()
-		_ = o.Set("publicKey", r.cryptoKey.wrap(&cryptoKey{
+		_ = o.Set("publicKey", r.keyObject(&cryptoKey{
 			kind: "public", extractable: true, usages: pick(1), algorithm: a, material: publicOf(material),
 		}))
-		_ = o.Set("privateKey", r.cryptoKey.wrap(&cryptoKey{
+		_ = o.Set("privateKey", r.keyObject(&cryptoKey{
 			kind: "private", extractable: extractable, usages: pick(0), algorithm: a, material: material,
 		}))
 		return o
@@ -110,7 +114,7 @@ func newPrivate(a keyAlgorithm) (any, error) {
 
 func (r *Realm) importKey(call goja.FunctionCall) goja.Value {
 	format := r.text(call.Argument(0))
-	return r.cryptoKey.wrap(r.importFormat(format, call.Argument(1), r.parameters(call.Argument(2)),
+	return r.keyObject(r.importFormat(format, call.Argument(1), r.parameters(call.Argument(2)),
 		importOptions{call.Argument(3).ToBoolean(), call.Argument(4)}))
 }
 
@@ -126,18 +130,24 @@ func (r *Realm) importFormat(format string, data goja.Value, p parameters, o imp
 	}
 	secret := known[1] == nil || p.name == "PBKDF2" || p.name == "HKDF"
 	bytes, isBytes := r.bytesOf(data)
+	if _, ok := data.(*goja.Object); !ok {
+		r.throwType("Failed to execute 'importKey' on 'SubtleCrypto': parameter 2 is not of type 'BufferSource or JsonWebKey'.")
+	}
 	switch format {
 	case "raw", "pkcs8", "spki":
 		if !isBytes {
-			r.throwType("Failed to execute 'importKey' on 'SubtleCrypto': parameter 2 is not of type 'BufferSource or JsonWebKey'.")
+			r.throwType("Import data provided for buffer-based import formats must be a buffer source.")
 		}
 	case "jwk":
 		jwk, ok := data.(*goja.Object)
-		if !ok {
-			r.throwType("Failed to execute 'importKey' on 'SubtleCrypto': parameter 2 is not of type 'BufferSource or JsonWebKey'.")
+		if !ok || isBytes {
+			r.throwType("Import data provided for \"jwk\" import format must be a JsonWebKey.")
+		}
+		if v := jwk.Get("ext"); !isNullish(v) && !v.ToBoolean() && o.extractable {
+			r.throwDOM("DataError", "JWK ext field for \""+p.name+"\" is set to false but extractable is true")
 		}
 		if secret {
-			return r.importSecret(p, r.secretOfJWK(jwk, p.name), o.extractable, o.usages)
+			return r.importSecret(p, r.secretOfJWK(jwk, p), o.extractable, o.usages)
 		}
 		return r.importPair(p, must2(r, r.materialOfJWK(jwk, p)), o)
 	default:
@@ -261,6 +271,6 @@ func (r *Realm) unwrapKey(call goja.FunctionCall) goja.Value {
 	if format == "jwk" {
 		content = r.isolate.ParseJSON(string(plain))
 	}
-	return r.cryptoKey.wrap(r.importFormat(format, content, r.parameters(call.Argument(4)),
+	return r.keyObject(r.importFormat(format, content, r.parameters(call.Argument(4)),
 		importOptions{call.Argument(5).ToBoolean(), call.Argument(6)}))
 }

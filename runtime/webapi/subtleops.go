@@ -102,7 +102,11 @@ const decryptionFailed = "Decryption failed. This could be due to a ciphertext a
 func (k *cryptoKey) encrypt(o cipherOptions, data []byte) ([]byte, error) {
 	if m, ok := k.material.(*rsa.PublicKey); ok {
 		h, _, _ := hashOf(k.algorithm.hash)
-		return rsa.EncryptOAEP(h.New(), rand.Reader, m, data, o.label)
+		out, err := rsa.EncryptOAEP(h.New(), rand.Reader, m, data, o.label)
+		if err != nil {
+			return nil, operationError("RSA-OAEP failed encrypt/decrypt.")
+		}
+		return out, nil
 	}
 	block, err := k.block()
 	if err != nil {
@@ -136,7 +140,11 @@ func (k *cryptoKey) encrypt(o cipherOptions, data []byte) ([]byte, error) {
 func (k *cryptoKey) decrypt(o cipherOptions, data []byte) ([]byte, error) {
 	if m, ok := k.material.(*rsa.PrivateKey); ok {
 		h, _, _ := hashOf(k.algorithm.hash)
-		return rsa.DecryptOAEP(h.New(), rand.Reader, m, data, o.label)
+		out, err := rsa.DecryptOAEP(h.New(), rand.Reader, m, data, o.label)
+		if err != nil {
+			return nil, operationError("RSA-OAEP failed encrypt/decrypt.")
+		}
+		return out, nil
 	}
 	block, err := k.block()
 	if err != nil {
@@ -147,6 +155,10 @@ func (k *cryptoKey) decrypt(o cipherOptions, data []byte) ([]byte, error) {
 		aead, err := gcm(block, o)
 		if err != nil {
 			return nil, err
+		}
+		if len(data) < aead.Overhead() {
+			return nil, operationError("Ciphertext length of %d bits must be greater than or equal to the size of the AES-GCM tag "+
+				"length of %d bits.", 8*len(data), 8*aead.Overhead())
 		}
 		out, err := aead.Open(nil, o.iv, data, o.additional)
 		if err != nil {
@@ -244,10 +256,10 @@ var errShortMessage = errors.New("the message is not authentic")
 // ctr counts in the last bits of the block only.
 func ctr(block cipher.Block, o cipherOptions, data []byte) ([]byte, error) {
 	if len(o.iv) != aes.BlockSize {
-		return nil, operationError("Counter must have length of 16 bytes")
+		return nil, operationError("Counter must have length of 16 bytes (provided %d).", len(o.iv))
 	}
 	if o.counter < 1 || o.counter > 128 {
-		return nil, operationError("Invalid counter of %d bits length", o.counter)
+		return nil, operationError("Invalid counter of %d bits length provided.", o.counter)
 	}
 	blocks := big.NewInt(int64(len(data)+aes.BlockSize-1) / aes.BlockSize)
 	period := new(big.Int).Lsh(big.NewInt(1), uint(o.counter))
@@ -291,8 +303,11 @@ func (k *cryptoKey) derive(d derivation) ([]byte, error) {
 		if d.bits <= 0 {
 			return nil, operationError("PBKDF2 requires a non-zero, non-null length.")
 		}
-		if d.iterations < 1 || d.iterations > maxIterations {
-			return nil, operationError("PBKDF2 requires a positive number of iterations of at most %d.", maxIterations)
+		if d.iterations < 1 {
+			return nil, operationError("PBKDF2 requires a positive iteration count (requested %d).", d.iterations)
+		}
+		if d.iterations > maxIterations {
+			return nil, operationError("PBKDF2 does at most %d iterations here (requested %d).", maxIterations, d.iterations)
 		}
 		return pbkdf2.Key(d.hash.New, string(k.material.([]byte)), d.salt, d.iterations, length)
 	case "HKDF":
@@ -314,7 +329,7 @@ func (k *cryptoKey) derive(d derivation) ([]byte, error) {
 		return secret, nil
 	}
 	if length > len(secret) {
-		return nil, operationError("Derived key length (%d) is too long (should be at most %d).", d.bits, 8*len(secret))
+		return nil, operationError("Derived key length (%d bits) is too long (should be at most %d bits).", d.bits, 8*len(secret))
 	}
 	return secret[:length], nil
 }

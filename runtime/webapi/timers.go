@@ -14,8 +14,8 @@ func (r *Realm) installTimers() error {
 	for name, f := range map[string]func(goja.FunctionCall) goja.Value{
 		"setTimeout":     func(call goja.FunctionCall) goja.Value { return r.setTimer("setTimeout", call) },
 		"setInterval":    func(call goja.FunctionCall) goja.Value { return r.setTimer("setInterval", call) },
-		"clearTimeout":   r.clearTimer,
-		"clearInterval":  r.clearTimer,
+		"clearTimeout":   func(call goja.FunctionCall) goja.Value { return r.clearTimer("clearTimeout", call) },
+		"clearInterval":  func(call goja.FunctionCall) goja.Value { return r.clearTimer("clearInterval", call) },
 		"queueMicrotask": r.queueMicrotask,
 	} {
 		if err := r.isolate.DefineGlobal(name, r.isolate.Function(name, 0, f)); err != nil {
@@ -66,7 +66,10 @@ func (r *Realm) setTimer(name string, call goja.FunctionCall) goja.Value {
 	return r.rt.ToValue(id)
 }
 
-func (r *Realm) clearTimer(call goja.FunctionCall) goja.Value {
+func (r *Realm) clearTimer(name string, call goja.FunctionCall) goja.Value {
+	if len(call.Arguments) == 0 {
+		r.throwType("Failed to execute '%s' on 'ServiceWorkerGlobalScope': parameter 1 is not of type 'Number'.", name)
+	}
 	if v := call.Argument(0); goja.IsNumber(v) {
 		r.isolate.ClearTimer(v.ToInteger())
 	}
@@ -95,6 +98,9 @@ func (r *Realm) installScheduler() error {
 	o := r.rt.NewObject()
 	wait := r.isolate.Function("wait", 0, func(call goja.FunctionCall) goja.Value {
 		return r.isolate.Async(func() goja.Value {
+			if len(call.Arguments) == 0 {
+				r.throwType("Failed to execute 'wait' on 'Scheduler': parameter 1 is not of type 'number'.")
+			}
 			delay := delayOf(call.Argument(0))
 			if options, ok := call.Argument(1).(*goja.Object); ok {
 				if signal := options.Get("signal"); !isNullish(signal) {

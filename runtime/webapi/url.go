@@ -2,6 +2,7 @@ package webapi
 
 import (
 	"strings"
+	"sync"
 
 	"github.com/dop251/goja"
 	whatwg "github.com/nlnwa/whatwg-url/url"
@@ -18,11 +19,16 @@ type URL struct {
 	paramsView *goja.Object
 }
 
+// urlParser returns the parser. It encodes circumflexes in paths, as the standard has had it since 2023.
+var urlParser = sync.OnceValue(func() whatwg.Parser {
+	return whatwg.NewParser(whatwg.WithPathPercentEncodeSet(whatwg.PathPercentEncodeSet.Set('^')))
+})
+
 func parseURL(text, base string) (*whatwg.Url, error) {
 	if base == "" {
-		return whatwg.Parse(text)
+		return urlParser().Parse(text)
 	}
-	return whatwg.ParseRef(base, text)
+	return urlParser().ParseRef(base, text)
 }
 
 // full returns the URL for changes.
@@ -84,7 +90,7 @@ func originOf(u *whatwg.Url) string {
 	case "http", "https", "ws", "wss", "ftp":
 		return u.Protocol() + "//" + u.Host()
 	case "blob":
-		if inner, err := whatwg.Parse(u.Pathname()); err == nil && strings.HasPrefix(inner.Scheme(), "http") {
+		if inner, err := parseURL(u.Pathname(), ""); err == nil && strings.HasPrefix(inner.Scheme(), "http") {
 			return inner.Protocol() + "//" + inner.Host()
 		}
 	}
@@ -108,7 +114,7 @@ func (r *Realm) installURL() error {
 	r.url = c
 	c.attribute("origin", func(u *URL) goja.Value { return r.rt.ToValue(u.origin()) }, nil)
 	c.attribute("href", func(u *URL) goja.Value { return r.rt.ToValue(u.href()) }, func(u *URL, v goja.Value) {
-		parsed, err := whatwg.Parse(r.text(v))
+		parsed, err := parseURL(r.text(v), "")
 		if err != nil {
 			r.throwType("Failed to set the 'href' property on 'URL': the provided value is not of type 'valid URL string'.")
 		}

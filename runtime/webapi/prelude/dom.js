@@ -51,23 +51,18 @@
     INVALID_NODE_TYPE_ERR: 24,
     DATA_CLONE_ERR: 25,
   };
+  // Like workerd's: an exception has its fields itself.
   class DOMException extends Error {
-    #name;
     constructor(message = "", options = "Error") {
       super(message);
-      if (typeof options === "object" && options !== null) {
-        this.#name = String(options.name ?? "Error");
-        if ("cause" in options)
-          Object.defineProperty(this, "cause", { value: options.cause, writable: true, configurable: true });
-      } else {
-        this.#name = String(options);
+      const full = typeof options === "object" && options !== null;
+      const name = String(full ? (options.name ?? "Error") : options);
+      const own = { code: codes[name] ?? 0, name, message: this.message ?? "", stack: this.stack };
+      for (const k of Object.keys(own)) {
+        Object.defineProperty(this, k, { value: own[k], writable: k === "stack", enumerable: true, configurable: true });
       }
-    }
-    get name() {
-      return this.#name;
-    }
-    get code() {
-      return codes[this.#name] ?? 0;
+      if (full && "cause" in options)
+        Object.defineProperty(this, "cause", { value: options.cause, writable: true, configurable: true });
     }
     get [Symbol.toStringTag]() {
       return "DOMException";
@@ -78,6 +73,5 @@
     Object.defineProperty(DOMException, name, d);
     Object.defineProperty(DOMException.prototype, name, d);
   }
-  for (const name of ["name", "code"]) Object.defineProperty(DOMException.prototype, name, { enumerable: true });
   return { DOMException };
 });

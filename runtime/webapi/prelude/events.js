@@ -109,7 +109,7 @@
       return this.#dispatching ? [this.#target] : [];
     }
     preventDefault() {
-      if (this.#cancelable && !this.#passive) this.#prevented = true;
+      if (!this.#passive) this.#prevented = true; // like workerd, whether it can be cancelled or not
     }
     stopPropagation() {}
     stopImmediatePropagation() {

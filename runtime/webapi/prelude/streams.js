@@ -10,6 +10,8 @@
     finishDigest,
     newCompression,
     runCompression,
+    transferBuffer,
+    dated,
   } = host;
   const then = Promise.prototype.then;
   const { apply } = Reflect;
@@ -27,6 +29,8 @@
     });
     return d;
   };
+  // ended is the result of a read at the end: at old dates it has no value, rather than one that is undefined.
+  const ended = dated.structs ? () => ({ value: undefined, done: true }) : () => ({ done: true });
   // attempt calls f and gives a promise of what it returns or throws.
   const attempt = (f) => {
     try {
@@ -59,9 +63,13 @@
   };
   const finish = (C, names) => {
     for (const name of names) Object.defineProperty(C.prototype, name, { enumerable: true });
-    Object.defineProperty(C.prototype, Symbol.toStringTag, { value: C.name, configurable: true });
+    if (dated.tags) Object.defineProperty(C.prototype, Symbol.toStringTag, { value: C.name, configurable: true });
     delete C.prototype.constructor;
     Object.defineProperty(C.prototype, "constructor", { value: C, writable: true, configurable: true });
+  };
+  const needs = (args, method, owner) => {
+    if (args.length > 0) return;
+    throw new TypeError(`Failed to execute '${method}' on '${owner}': parameter 1 is not of type 'Value'.`);
   };
   const bytes = (view) => new Uint8Array(view.buffer, view.byteOffset, view.byteLength);
   const lockedText = "This ReadableStream is currently locked to a reader.";
@@ -93,6 +101,7 @@
       chunkSize: algorithms.chunkSize,
       request: null,
       source: algorithms.source,
+      internal: algorithms.internal,
       length: algorithms.length,
       view: null,
     };
@@ -106,9 +115,8 @@
     return s;
   };
   const begin = (c, start) => {
-    const result = start?.();
     react(
-      Promise.resolve(result),
+      attempt(() => start?.()),
       () => {
         c.started = true;
         pullIfNeeded(c);
@@ -200,7 +208,7 @@
           );
       } catch (e) {
         errorReadable(c, e);
-        throw e;
+        return;
       }
       c.queue.push({ chunk, size });
       c.size += size;
@@ -226,6 +234,16 @@
     if (c.closing && c.queue.length === 0) closeReadable(c.s);
     else pullIfNeeded(c);
     return chunk;
+  };
+  // join makes one chunk of the queue of a stream of bytes. Like workerd: a read takes all that is there.
+  const join = (c) => {
+    const chunk = new Uint8Array(c.size);
+    let at = 0;
+    for (const head of c.queue) {
+      chunk.set(head.chunk, at);
+      at += head.size;
+    }
+    c.queue = [{ chunk, size: c.size }];
   };
   // fillViews gives queued bytes to readers that wait with views.
   const fillViews = (c) => {
@@ -255,15 +273,20 @@
   const readStep = (r, q) => {
     const { s } = r;
     s.disturbed = true;
-    if (s.state === "closed") return q.close();
-    if (s.state === "errored") return q.error(s.error);
     const c = s.controller;
+    if (s.state === "closed") {
+      q.internal = c.internal;
+      return q.close();
+    }
+    if (s.state === "errored") return q.error(s.error);
     if (r.kind === "byob") {
+      q.internal = c.internal;
       r.requests.push(q);
       fillViews(c);
       if (c.closing && c.queue.length === 0 && s.state === "readable") closeReadable(s);
       else pullIfNeeded(c);
     } else if (c.queue.length > 0) {
+      if (c.kind === "bytes" && c.queue.length > 1) join(c);
       q.chunk(shift(c));
     } else {
       r.requests.push(q);
@@ -278,7 +301,7 @@
         d.resolve({ value, done: false });
       },
       close() {
-        d.resolve({ value: undefined, done: true });
+        d.resolve(ended());
       },
       error: d.reject,
     };
@@ -302,7 +325,8 @@
         d.resolve({ value, done: false });
       },
       close() {
-        d.resolve({ value: q.value(), done: q.filled === 0 });
+        if (q.internal && q.filled === 0 && !dated.byobView) d.resolve(ended());
+        else d.resolve({ value: q.value(), done: q.filled < unit });
       },
       error: d.reject,
     };
@@ -349,28 +373,38 @@
     for (const q of r.requests.splice(0)) q.error(e);
   };
 
+  const notNatural = "The value cannot be converted because it is negative and this API expects a positive bigint.";
+  const natural = (v) => {
+    const n = Number(v);
+    if (n < 0) throw new TypeError(notNatural);
+    if (!Number.isFinite(n)) throw new TypeError("The value cannot be converted because it is not an integer.");
+    return Math.floor(n);
+  };
   const strategyOf = (strategy, missing) => {
     let highWaterMark = strategy?.highWaterMark;
     if (highWaterMark === undefined) highWaterMark = missing;
     else {
-      highWaterMark = Number(highWaterMark);
-      if (highWaterMark < 0) {
-        throw new TypeError(
-          "The value cannot be converted because it is negative and this API expects a positive bigint.",
-        );
-      }
-      if (Number.isNaN(highWaterMark))
-        throw new TypeError("The value cannot be converted because it is not an integer.");
+      highWaterMark = natural(highWaterMark);
     }
     const size = strategy?.size;
     return { highWaterMark, size: size === undefined ? undefined : (chunk) => size(chunk) };
   };
-  const method = (o, name) => {
+  const method = (kind, o, name) => {
     const f = o?.[name];
     if (f === undefined) return undefined;
-    if (typeof f !== "function")
-      throw new TypeError(`Incorrect type for the '${name}' field: the provided value is not of type 'function'.`);
+    if (typeof f !== "function") {
+      throw new TypeError(
+        `Incorrect type for the '${name}' field on '${kind}': the provided value is not of type 'function'.`,
+      );
+    }
     return (...args) => apply(f, o, args);
+  };
+
+  // transferView takes a view's buffer from the script and gives a view of what was in it.
+  const transferView = (view) => {
+    const { constructor: C, byteOffset, byteLength } = view;
+    const size = view.length ?? byteLength;
+    return new C(transferBuffer(view.buffer), byteOffset, size);
   };
 
   class ReadableStream {
@@ -384,14 +418,12 @@
       if (kind !== "default" && kind !== "bytes")
         throw new TypeError(`"${kind}" is not a valid type of ReadableStream.`);
       const { highWaterMark, size } = strategyOf(strategy, kind === "bytes" ? 0 : 1);
-      if (kind === "bytes" && size) throw new RangeError("A stream of bytes takes no strategy with a size function.");
-      const chunkSize = source.autoAllocateChunkSize;
-      if (chunkSize !== undefined && !(chunkSize > 0))
-        throw new TypeError("autoAllocateChunkSize must be greater than zero.");
-      const start = method(source, "start");
+      const chunkSize = source.autoAllocateChunkSize ?? 4096; // like workerd
+      if (!(chunkSize > 0)) throw new TypeError("The autoAllocateChunkSize option cannot be zero.");
+      const start = method("UnderlyingSource", source, "start");
       const s = newReadable(
         kind,
-        { pull: method(source, "pull"), cancel: method(source, "cancel"), chunkSize },
+        { pull: method("UnderlyingSource", source, "pull"), cancel: method("UnderlyingSource", source, "cancel"), chunkSize },
         highWaterMark,
         size,
         this,
@@ -399,14 +431,20 @@
       begin(s.controller, start && (() => start(s.controller.view)));
     }
     static from(iterable) {
+      const f = iterable?.[Symbol.asyncIterator] ?? iterable?.[Symbol.iterator];
+      if (typeof f !== "function") {
+        throw new TypeError(
+          "Failed to execute 'from' on 'ReadableStream': parameter 1 is not of type 'AsyncGenerator'.",
+        );
+      }
       return fromIterable(iterable);
     }
     get locked() {
       return R(this).reader !== null;
     }
     cancel(reason) {
+      const s = R(this);
       return attempt(() => {
-        const s = R(this);
         if (s.reader) throw new TypeError(lockedText);
         return cancelReadable(s, reason);
       });
@@ -418,7 +456,12 @@
       return new ReadableStreamBYOBReader(this);
     }
     pipeThrough(transform, options) {
-      const { readable, writable } = transform ?? {};
+      if (transform === null || typeof transform !== "object") {
+        throw new TypeError(
+          "Failed to execute 'pipeThrough' on 'ReadableStream': parameter 1 is not of type 'Transform'.",
+        );
+      }
+      const { readable, writable } = transform;
       const wrong = !R.has(readable) ? "readable" : !W.has(writable) ? "writable" : undefined;
       if (wrong) {
         const kind = wrong === "readable" ? "ReadableStream" : "WritableStream";
@@ -432,15 +475,15 @@
       return readable;
     }
     pipeTo(destination, options) {
+      const s = R(this);
       return attempt(() => {
-        const s = R(this);
         if (!W.has(destination)) {
           throw new TypeError(
             "Failed to execute 'pipeTo' on 'ReadableStream': parameter 1 is not of type 'WritableStream'.",
           );
         }
         if (s.reader) throw new TypeError(lockedText);
-        if (W(destination).writer) throw new TypeError(writerLockedText);
+        if (W(destination).writer) throw new TypeError("This WritableStream is currently locked to a writer");
         return pipe(s, W(destination), options);
       });
     }
@@ -453,7 +496,7 @@
       let last = Promise.resolve(),
         done = false;
       const next = () => {
-        if (done) return Promise.resolve({ value: undefined, done: true });
+        if (done) return Promise.resolve(dated.structs ? { done: true, value: undefined } : { done: true });
         const q = promiseRequest();
         readStep(r, q);
         return react(
@@ -463,7 +506,7 @@
               done = true;
               release(r);
             }
-            return { done: result.done, value: result.value };
+            return result.done && !dated.structs ? result : { done: result.done, value: result.value };
           },
           (e) => {
             done = true;
@@ -505,15 +548,18 @@
       return this;
     },
   };
-  Object.defineProperty(iteratorPrototype, Symbol.toStringTag, {
-    value: "ReadableStream AsyncIterator",
-    configurable: true,
-  });
+  if (dated.tags) {
+    Object.defineProperty(iteratorPrototype, Symbol.toStringTag, {
+      value: "ReadableStreamAsyncIterator",
+      configurable: true,
+    });
+  }
   Object.defineProperty(ReadableStream.prototype, Symbol.asyncIterator, {
     value: ReadableStream.prototype.values,
     writable: true,
     configurable: true,
   });
+  Object.defineProperty(ReadableStream, "from", { enumerable: true });
   finish(ReadableStream, ["locked", "cancel", "getReader", "pipeThrough", "pipeTo", "tee", "values"]);
 
   class ReadableStreamDefaultReader {
@@ -529,15 +575,15 @@
       return RR(this).closed.promise;
     }
     cancel(reason) {
+      const r = RR(this);
       return attempt(() => {
-        const r = RR(this);
         if (!r.s) throw new TypeError(releasedText);
         return cancelReadable(r.s, reason);
       });
     }
     read() {
+      const r = RR(this);
       return attempt(() => {
-        const r = RR(this);
         if (!r.s) throw new TypeError(releasedText);
         const q = promiseRequest();
         readStep(r, q);
@@ -568,8 +614,8 @@
       return apply(ReadableStreamDefaultReader.prototype.cancel, this, [reason]);
     }
     read(view, options) {
+      const r = RR(this);
       return attempt(() => {
-        const r = RR(this);
         if (!ArrayBuffer.isView(view)) {
           throw new TypeError(
             "Failed to execute 'read' on 'ReadableStreamBYOBReader': parameter 1 is not of type 'ArrayBufferView'.",
@@ -582,7 +628,7 @@
         if (!(least > 0) || least > (view.length ?? view.byteLength)) {
           throw new TypeError("The minimum number of elements must be greater than zero and at most that of the view.");
         }
-        const q = viewRequest(view, least);
+        const q = viewRequest(transferView(view), least);
         readStep(r, q);
         return q.promise;
       });
@@ -610,7 +656,9 @@
       push(RC(this), chunk);
     }
     error(e) {
-      errorReadable(RC(this), e);
+      const c = RC(this);
+      needs(arguments, "error", "ReadableStreamDefaultController");
+      errorReadable(c, e);
     }
   }
   finish(ReadableStreamDefaultController, ["desiredSize", "close", "enqueue", "error"]);
@@ -647,11 +695,11 @@
       if (!ArrayBuffer.isView(chunk)) {
         throw new TypeError(
           "Failed to execute 'enqueue' on 'ReadableByteStreamController': parameter 1 is not of type " +
-            "'ArrayBufferView'.",
+            "'BufferSource'.",
         );
       }
       if (chunk.byteLength === 0) throw new TypeError("Cannot enqueue a zero-length ArrayBuffer.");
-      push(c, bytes(chunk).slice());
+      push(c, bytes(transferView(chunk)));
     }
     error(e) {
       errorReadable(RC(this), e);
@@ -667,7 +715,7 @@
     const r = c.s.reader;
     if (n === 0) {
       if (c.s.state === "readable" && !c.closing)
-        throw new TypeError("The value 0 is allowed only when the stream has been closed.");
+        throw new TypeError("The bytesWritten must be more than zero while the stream is open.");
       c.request = null;
       return;
     }
@@ -709,9 +757,7 @@
   finish(ReadableStreamBYOBRequest, ["view", "atLeast", "respond", "respondWithNewView"]);
 
   const fromIterable = (iterable) => {
-    const f = iterable[Symbol.asyncIterator] ?? iterable[Symbol.iterator];
-    if (typeof f !== "function") throw new TypeError("The value is not iterable.");
-    const it = apply(f, iterable, []);
+    const it = apply(iterable[Symbol.asyncIterator] ?? iterable[Symbol.iterator], iterable, []);
     const s = newReadable(
       "default",
       {
@@ -731,12 +777,12 @@
   };
 
   const tee = (s) => {
+    if (s.reader) throw new TypeError("This ReadableStream is currently locked to a reader,");
     const r = acquire(s, "default");
     const { kind } = s.controller;
     const branches = [],
-      canceled = [false, false],
-      reasons = [];
-    const ended = deferred();
+      canceled = [false, false];
+    const over = deferred();
     let reading = false,
       again = false;
     const pull = () => {
@@ -760,20 +806,19 @@
           branches.forEach((c, n) => {
             if (!canceled[n] && !c.closing) requestClose(c);
           });
-          ended.resolve();
+          over.resolve();
         },
         error(e) {
           reading = false;
           branches.forEach((c) => errorReadable(c, e));
-          ended.resolve();
+          over.resolve();
         },
       });
     };
     const cancel = (n) => (reason) => {
       canceled[n] = true;
-      reasons[n] = reason;
-      if (canceled[1 - n]) ended.resolve(cancelReadable(s, reasons));
-      return ended.promise;
+      if (canceled[1 - n]) over.resolve(cancelReadable(s, reason)); // like workerd: the last reason
+      return over.promise;
     };
     for (const n of [0, 1]) {
       const b = newReadable(kind, { pull, cancel: cancel(n) }, kind === "bytes" ? 0 : 1);
@@ -781,7 +826,7 @@
     }
     react(r.closed.promise, undefined, (e) => {
       branches.forEach((c) => errorReadable(c, e));
-      ended.resolve();
+      over.resolve();
     });
     branches.forEach((c) => begin(c));
     return branches.map((c) => c.s.stream);
@@ -826,9 +871,12 @@
     return s;
   };
   const beginWritable = (c, start) => {
-    const result = start?.();
+    if (!start) {
+      c.started = true; // like workerd: at once
+      return;
+    }
     react(
-      Promise.resolve(result),
+      attempt(start),
       () => {
         c.started = true;
         advance(c);
@@ -1029,8 +1077,10 @@
     const { s } = w;
     if (!s) return;
     const e = new TypeError(writerReleasedText);
-    w.ready = deferred();
-    rejectReady(w, e);
+    if (dated.writer || s.backpressure) {
+      w.ready = deferred();
+      rejectReady(w, e);
+    }
     if (s.state === "writable" || s.state === "erroring") w.closed.reject(e);
     else {
       w.closed = deferred();
@@ -1043,11 +1093,10 @@
 
   class WritableStream {
     constructor(sink = {}, strategy = {}) {
-      if (sink?.type !== undefined) throw new RangeError("Invalid type is specified");
       const { highWaterMark, size } = strategyOf(strategy, 1);
-      const start = method(sink, "start");
+      const start = method("UnderlyingSink", sink, "start");
       const s = newWritable(
-        { write: method(sink, "write"), close: method(sink, "close"), abort: method(sink, "abort") },
+        { write: method("UnderlyingSink", sink, "write"), close: method("UnderlyingSink", sink, "close"), abort: method("UnderlyingSink", sink, "abort") },
         highWaterMark,
         size,
         this,
@@ -1058,15 +1107,15 @@
       return W(this).writer !== null;
     }
     abort(reason) {
+      const s = W(this);
       return attempt(() => {
-        const s = W(this);
         if (s.writer) throw new TypeError(writerLockedText);
         return abortWritable(s, reason);
       });
     }
     close() {
+      const s = W(this);
       return attempt(() => {
-        const s = W(this);
         if (s.writer) throw new TypeError(writerLockedText);
         return closeWritable(s);
       });
@@ -1099,15 +1148,15 @@
       return s.state === "closed" ? 0 : s.controller.highWaterMark - s.controller.size;
     }
     abort(reason) {
+      const w = WW(this);
       return attempt(() => {
-        const w = WW(this);
         if (!w.s) throw new TypeError(writerReleasedText);
         return abortWritable(w.s, reason);
       });
     }
     close() {
+      const w = WW(this);
       return attempt(() => {
-        const w = WW(this);
         if (!w.s) throw new TypeError(writerReleasedText);
         return closeWritable(w.s);
       });
@@ -1116,8 +1165,8 @@
       releaseWriter(WW(this));
     }
     write(chunk) {
+      const w = WW(this);
       return attempt(() => {
-        const w = WW(this);
         if (!w.s) throw new TypeError(writerReleasedText);
         return write(w, chunk);
       });
@@ -1147,6 +1196,11 @@
 
   const pipe = (source, destination, options) => {
     const { preventClose, preventAbort, preventCancel, signal } = options ?? {};
+    if (signal !== undefined && !use("events").isSignal(signal)) {
+      throw new TypeError(
+        "Incorrect type for the 'signal' field on 'PipeToOptions': the provided value is not of type 'AbortSignal'.",
+      );
+    }
     const r = acquire(source, "default");
     const w = acquireWriter(destination);
     source.disturbed = true;
@@ -1213,7 +1267,7 @@
     if (source.state === "errored") sourceFailed(source.error);
     else if (destination.state === "errored" || destination.state === "erroring") destinationFailed(destination.error);
     else if (source.state === "closed") sourceClosed();
-    else if (queued(destination) || destination.state === "closed") destinationFailed(new TypeError(closedWriterText));
+    else if (queued(destination) || destination.state === "closed") destinationFailed(new TypeError("This destination writable stream is closed."));
     if (over) return result.promise;
     react(w.closed.promise, ignore, (e) => {
       if (w.s) destinationFailed(e);
@@ -1292,7 +1346,7 @@
             t.fail(e);
             throw e;
           }
-          if (!t.backpressure) return run(chunk);
+          if (!t.backpressure || (t.algorithms.bytes && chunk.byteLength === 0)) return run(chunk);
           return react(t.change.promise, () => {
             if (t.writable.state === "erroring") throw t.writable.error;
             return run(chunk);
@@ -1303,8 +1357,9 @@
             react(
               attempt(() => t.algorithms.flush?.(t.view)),
               () => {
+                const { quiet } = t.algorithms;
                 t.algorithms = {};
-                if (t.readable.state === "errored") throw t.readable.error;
+                if (t.readable.state === "errored" && !quiet) throw t.readable.error;
                 if (!c().closing && t.readable.state === "readable") requestClose(c());
               },
               (e) => {
@@ -1337,6 +1392,7 @@
     t.readable = newReadable(
       algorithms.bytes ? "bytes" : "default",
       {
+        internal: algorithms.bytes,
         pull() {
           setPressure(false);
           return t.change.promise;
@@ -1346,6 +1402,7 @@
             react(
               attempt(() => t.algorithms.cancel?.(reason)),
               () => {
+                if (t.algorithms.bytes) reason ??= new Error("Stream was cancelled.");
                 t.algorithms = {};
                 if (t.writable.state === "errored") throw t.writable.error;
                 if (t.writable.state === "writable") startErroring(t.writable, reason);
@@ -1389,15 +1446,15 @@
 
   class TransformStream {
     constructor(transformer = {}, writable = {}, readable = {}) {
-      if (transformer?.readableType !== undefined || transformer?.writableType !== undefined) {
-        throw new RangeError("Invalid type is specified");
+      for (const field of ["readableType", "writableType"]) {
+        if (transformer?.[field] !== undefined) throw new TypeError(`transformer.${field} must be undefined.`);
       }
       newTransform(
         {
-          start: method(transformer, "start"),
-          transform: method(transformer, "transform") ?? ((chunk, c) => c.enqueue(chunk)),
-          flush: method(transformer, "flush"),
-          cancel: method(transformer, "cancel"),
+          start: method("Transformer", transformer, "start"),
+          transform: method("Transformer", transformer, "transform") ?? ((chunk, c) => c.enqueue(chunk)),
+          flush: method("Transformer", transformer, "flush"),
+          cancel: method("Transformer", transformer, "cancel"),
         },
         strategyOf(writable, 1),
         strategyOf(readable, 0),
@@ -1467,8 +1524,11 @@
   class FixedLengthStream extends IdentityTransformStream {
     constructor(length, strategy = {}) {
       super(strategy);
-      let left = Number(length);
-      if (!(left >= 0) || !Number.isSafeInteger(left)) {
+      if (arguments.length === 0) {
+        throw new TypeError("Failed to construct 'FixedLengthStream': constructor parameter 1 is not of type 'bigint'.");
+      }
+      let left = natural(length);
+      if (!Number.isSafeInteger(left)) {
         throw new TypeError("FixedLengthStream requires an integer expected length less than 2^53.");
       }
       const t = newTransform(
@@ -1477,12 +1537,18 @@
           transform(chunk, c) {
             const b = toBytes(chunk, notBytes);
             left -= b.byteLength;
-            if (left < 0) throw new TypeError("Attempt to write too many bytes through a FixedLengthStream.");
-            if (b.byteLength > 0) emit(TC(c), b);
+            // Like workerd: it is the reader who learns of it.
+            if (left < 0) TC(c).fail(new TypeError("Attempt to write too many bytes through a FixedLengthStream."));
+            else if (b.byteLength > 0) emit(TC(c), b);
           },
-          flush() {
-            if (left > 0) throw new TypeError("FixedLengthStream did not see all expected bytes before close().");
+          flush(c) {
+            if (left === 0) return;
+            errorReadable(
+              TC(c).readable.controller,
+              new TypeError("FixedLengthStream did not see all expected bytes before close()."),
+            );
           },
+          quiet: true,
         },
         strategyOf(strategy, 1),
         { highWaterMark: 0 },
@@ -1526,6 +1592,11 @@
       const decoder = newDecoder(label, options);
       super({
         transform(chunk, c) {
+          if (!ArrayBuffer.isView(chunk) && !(chunk instanceof ArrayBuffer)) {
+            throw new TypeError(
+              "This TransformStream is being used as a byte stream, but received a value that is not a BufferSource.",
+            );
+          }
           const text = decoder.decode(chunk, { stream: true });
           if (text) c.enqueue(text);
         },
@@ -1552,6 +1623,11 @@
     #digest;
     #count;
     constructor(algorithm) {
+      if (arguments.length === 0) {
+        throw new TypeError(
+          "Failed to construct 'DigestStream': constructor parameter 1 is not of type 'string or HashAlgorithm'.",
+        );
+      }
       const digest = newDigest(algorithm);
       const result = deferred();
       const count = { bytes: 0 };
@@ -1656,6 +1732,7 @@
       {
         source,
         length,
+        internal: true,
         pull: (c) =>
           react(readSource(source), (chunk) => {
             if (chunk === undefined) c.close();

@@ -54,6 +54,14 @@ export function handle(name, request, env, ctx) {
       const r = new Response("used");
       return r.text().then(() => r);
     }
+    case "overflow": {
+      const f = () => f() + 1;
+      try {
+        f();
+      } catch (e) {
+        return new Response(String(e));
+      }
+    }
     case "cut":
       return new Response(
         new ReadableStream({

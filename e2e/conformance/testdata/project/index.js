@@ -3,13 +3,17 @@
 import { areaNames, runArea } from "./probe.js";
 import { handle } from "./handle.js";
 import "./cases/alarms.js";
+import "./cases/crypto.js";
 import "./cases/fetch.js";
+import "./cases/forms.js";
 import "./cases/gates.js";
 import "./cases/ids.js";
 import "./cases/platform.js";
 import "./cases/rpc.js";
 import "./cases/storage.js";
 import "./cases/stubs.js";
+import "./cases/streams.js";
+import "./cases/surface.js";
 import "./cases/transactions.js";
 
 export * from "./objects.js";

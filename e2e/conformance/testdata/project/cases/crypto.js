@@ -1,0 +1,130 @@
+import { area } from "../probe.js";
+
+const { subtle } = crypto;
+const utf8 = (s) => new TextEncoder().encode(s);
+const hex = (b) => [...new Uint8Array(b)].map((x) => x.toString(16).padStart(2, "0")).join("");
+const text = (b) => new TextDecoder().decode(b);
+const unhex = (s) => new Uint8Array((s.match(/../g) ?? []).map((x) => parseInt(x, 16)));
+const caught = (p) => Promise.resolve(p).then((v) => ["ok", v], (e) => ["no", e]);
+const attempt = (run) => { try { return run(); } catch (e) { return e; } };
+const about = (k) => k instanceof CryptoKey ? [k.type, k.extractable, k.algorithm, k.usages] : { public: about(k.publicKey), private: about(k.privateKey) };
+// jwk shows a key without what is random, undefined members left out.
+const jwk = (k) => Object.fromEntries(Object.entries(k).filter(([, v]) => v !== undefined).map(([n, v]) => [n, ["d", "p", "q", "dp", "dq", "qi"].includes(n) ? typeof v : ["x", "y", "n", "k"].includes(n) ? v.length : v]).sort());
+const hmac = (hash = "SHA-256", uses = ["sign", "verify"]) => subtle.importKey("raw", utf8("key"), { name: "HMAC", hash }, true, uses);
+const aes = (name, uses, size = 16) => subtle.importKey("raw", new Uint8Array(size).fill(7), name, true, uses);
+const rsa = (name, uses, hash = "SHA-256") => subtle.generateKey({ name, hash, modulusLength: 2048, publicExponent: new Uint8Array([1, 0, 1]) }, true, uses);
+const edPrivate = "302e020100300506032b6570042204209d61b19deffd5a60ba844af492ec2cc44449c5697b326919703bac031cae7f60";
+const ecPrivate = { kty: "EC", crv: "P-256", x: "MKBCTNIcKUSDii11ySs3526iDZ8AiTo7Tu6KPAqv7D4", y: "4Etl6SRW2YiLUrN5vfvVHuhp7x8PxltmWWlbbM4IFyM", d: "870MB6gfuTJ4HtUnUvYMyJpr5eUZNP4Bk43bVdj3eAE" };
+
+area("keys", {
+  worker: {
+    "shape": () => [Object.getOwnPropertyNames(SubtleCrypto.prototype).sort(), Object.getOwnPropertyNames(CryptoKey.prototype).sort(), Object.getOwnPropertyNames(Crypto.prototype).sort()],
+    "key made by hand": () => attempt(() => new CryptoKey()),
+    "tags": async () => [crypto, subtle, await hmac()].map((x) => Object.prototype.toString.call(x)),
+    "generate hmac": async () => about(await subtle.generateKey({ name: "HMAC", hash: "SHA-256" }, true, ["sign"])),
+    "generate hmac of a length": async () => about(await subtle.generateKey({ name: "HMAC", hash: "SHA-512", length: 128 }, true, ["sign", "verify"])),
+    "generate hmac of no length": () => caught(subtle.generateKey({ name: "HMAC", hash: "SHA-256", length: 0 }, true, ["sign"])),
+    "generate without uses": () => caught(subtle.generateKey({ name: "HMAC", hash: "SHA-256" }, true, [])),
+    "generate with wrong uses": () => caught(subtle.generateKey({ name: "AES-GCM", length: 128 }, true, ["sign"])),
+    "generate with unknown uses": () => caught(subtle.generateKey({ name: "AES-GCM", length: 128 }, true, ["x"])),
+    "generate of another kind": () => caught(subtle.generateKey("X", true, ["sign"])),
+    "generate of a small name": async () => about(await subtle.generateKey({ name: "aes-gcm", length: 128 }, true, ["encrypt"])),
+    "generate aes": async () => Promise.all(["AES-GCM", "AES-CBC", "AES-CTR", "AES-KW"].map(async (name) => about(await subtle.generateKey({ name, length: 256 }, false, name === "AES-KW" ? ["wrapKey", "unwrapKey"] : ["encrypt", "decrypt"])))),
+    "generate aes of a bad length": () => caught(subtle.generateKey({ name: "AES-GCM", length: 100 }, true, ["encrypt"])),
+    "generate ecdsa": async () => about(await subtle.generateKey({ name: "ECDSA", namedCurve: "P-384" }, false, ["sign", "verify"])),
+    "generate ecdh": async () => about(await subtle.generateKey({ name: "ECDH", namedCurve: "P-256" }, true, ["deriveBits"])),
+    "generate of a bad curve": () => caught(subtle.generateKey({ name: "ECDSA", namedCurve: "P-1" }, true, ["sign"])),
+    "generate ed25519": async () => about(await subtle.generateKey("Ed25519", true, ["sign", "verify"])),
+    "generate x25519": async () => about(await subtle.generateKey("X25519", true, ["deriveBits", "deriveKey"])),
+    "generate rsa": async () => about(await rsa("RSASSA-PKCS1-v1_5", ["sign", "verify"])),
+    "generate rsa-oaep": async () => about(await rsa("RSA-OAEP", ["encrypt", "decrypt"])),
+    "generate rsa of a bad size": () => caught(subtle.generateKey({ name: "RSA-PSS", hash: "SHA-256", modulusLength: 100, publicExponent: new Uint8Array([1, 0, 1]) }, true, ["sign"])),
+    "generate rsa of a bad exponent": () => caught(subtle.generateKey({ name: "RSA-PSS", hash: "SHA-256", modulusLength: 2048, publicExponent: new Uint8Array([4]) }, true, ["sign"])),
+    "import raw hmac": async () => about(await hmac()),
+    "import hmac of nothing": () => caught(subtle.importKey("raw", new Uint8Array(0), { name: "HMAC", hash: "SHA-256" }, true, ["sign"])),
+    "import hmac without a hash": () => caught(subtle.importKey("raw", utf8("k"), "HMAC", true, ["sign"])),
+    "import hmac of a jwk": async () => about(await subtle.importKey("jwk", { kty: "oct", k: "a2V5", alg: "HS256" }, { name: "HMAC", hash: "SHA-256" }, true, ["sign"])),
+    "import hmac of a wrong jwk": async () => [await caught(subtle.importKey("jwk", { kty: "RSA", k: "a2V5" }, { name: "HMAC", hash: "SHA-256" }, true, ["sign"])), await caught(subtle.importKey("jwk", { kty: "oct", k: "a2V5", alg: "HS512" }, { name: "HMAC", hash: "SHA-256" }, true, ["sign"])), await caught(subtle.importKey("jwk", { kty: "oct" }, { name: "HMAC", hash: "SHA-256" }, true, ["sign"]))],
+    "import jwk that is no key": () => caught(subtle.importKey("jwk", utf8("x"), { name: "HMAC", hash: "SHA-256" }, true, ["sign"])),
+    "import raw that is a jwk": () => caught(subtle.importKey("raw", { kty: "oct" }, { name: "HMAC", hash: "SHA-256" }, true, ["sign"])),
+    "import jwk whose use is another": () => caught(subtle.importKey("jwk", { kty: "oct", k: "a2V5", key_ops: ["verify"] }, { name: "HMAC", hash: "SHA-256" }, true, ["sign"])),
+    "import jwk not extractable": () => caught(subtle.importKey("jwk", { kty: "oct", k: "a2V5", ext: false }, { name: "HMAC", hash: "SHA-256" }, true, ["sign"])),
+    "export raw": async () => hex(await subtle.exportKey("raw", await hmac())),
+    "export jwk": async () => Promise.all([hmac(), hmac("SHA-512"), aes("AES-GCM", ["encrypt"]), aes("AES-CBC", ["decrypt"], 32)].map(async (k) => jwk(await subtle.exportKey("jwk", await k)))),
+    "export spki of a secret": async () => caught(subtle.exportKey("spki", await hmac())),
+    "export of another format": async () => caught(subtle.exportKey("x", await hmac())),
+    "export of nothing": () => caught(subtle.exportKey("raw")),
+    "ed25519 of pkcs8": async () => about(await subtle.importKey("pkcs8", unhex(edPrivate), "Ed25519", true, ["sign"])),
+    "ed25519 exports": async () => { const k = await subtle.importKey("pkcs8", unhex(edPrivate), "Ed25519", true, ["sign"]); return [hex(await subtle.exportKey("pkcs8", k)), jwk(await subtle.exportKey("jwk", k)), await caught(subtle.exportKey("raw", k)), await caught(subtle.exportKey("spki", k))]; },
+    "ed25519 public exports": async () => { const { publicKey: k } = await subtle.generateKey("Ed25519", true, ["sign", "verify"]); return [(await subtle.exportKey("raw", k)).byteLength, (await subtle.exportKey("spki", k)).byteLength, jwk(await subtle.exportKey("jwk", k)), await caught(subtle.exportKey("pkcs8", k))]; },
+    "ed25519 of raw": async () => about(await subtle.importKey("raw", new Uint8Array(32).fill(1), "Ed25519", true, ["verify"])),
+    "ed25519 of a bad length": () => caught(subtle.importKey("raw", new Uint8Array(31), "Ed25519", true, ["verify"])),
+    "ed25519 signs": async () => { const k = await subtle.importKey("pkcs8", unhex(edPrivate), "Ed25519", true, ["sign"]); return hex(await subtle.sign("Ed25519", k, new Uint8Array(0))); },
+    "ec of jwk": async () => about(await subtle.importKey("jwk", ecPrivate, { name: "ECDSA", namedCurve: "P-256" }, true, ["sign"])),
+    "ec exports": async () => { const k = await subtle.importKey("jwk", ecPrivate, { name: "ECDSA", namedCurve: "P-256" }, true, ["sign"]); return [hex(await subtle.exportKey("pkcs8", k)).slice(0, 80), jwk(await subtle.exportKey("jwk", k)), await caught(subtle.exportKey("raw", k))]; },
+    "ec public exports": async () => { const { d, ...pub } = ecPrivate; const k = await subtle.importKey("jwk", pub, { name: "ECDSA", namedCurve: "P-256" }, true, ["verify"]); return [hex(await subtle.exportKey("raw", k)), hex(await subtle.exportKey("spki", k)), jwk(await subtle.exportKey("jwk", k))]; },
+    "ec of another curve": () => caught(subtle.importKey("jwk", ecPrivate, { name: "ECDSA", namedCurve: "P-384" }, true, ["sign"])),
+    "ec off the curve": () => caught(subtle.importKey("raw", new Uint8Array(65).fill(4), { name: "ECDSA", namedCurve: "P-256" }, true, ["verify"])),
+    "ec round trip": async () => { const k = await subtle.generateKey({ name: "ECDSA", namedCurve: "P-521" }, true, ["sign", "verify"]); const p = await subtle.importKey("pkcs8", await subtle.exportKey("pkcs8", k.privateKey), { name: "ECDSA", namedCurve: "P-521" }, false, ["sign"]); const q = await subtle.importKey("spki", await subtle.exportKey("spki", k.publicKey), { name: "ECDSA", namedCurve: "P-521" }, true, ["verify"]); const s = await subtle.sign({ name: "ECDSA", hash: "SHA-512" }, p, utf8("m")); return [s.byteLength, await subtle.verify({ name: "ECDSA", hash: "SHA-512" }, q, s, utf8("m"))]; },
+    "rsa round trip": async () => { const k = await rsa("RSA-PSS", ["sign", "verify"]); const alg = { name: "RSA-PSS", hash: "SHA-256" }; const p = await subtle.importKey("pkcs8", await subtle.exportKey("pkcs8", k.privateKey), alg, false, ["sign"]); const q = await subtle.importKey("jwk", await subtle.exportKey("jwk", k.publicKey), alg, true, ["verify"]); const s = await subtle.sign({ name: "RSA-PSS", saltLength: 32 }, p, utf8("m")); return [s.byteLength, await subtle.verify({ name: "RSA-PSS", saltLength: 32 }, q, s, utf8("m")), jwk(await subtle.exportKey("jwk", k.privateKey)), jwk(await subtle.exportKey("jwk", k.publicKey))]; },
+    "pkcs8 that is none": () => [caught(subtle.importKey("pkcs8", utf8("x"), "Ed25519", true, ["sign"]))].reduce((p) => p),
+    "uses are sorted": async () => (await aes("AES-GCM", ["unwrapKey", "decrypt", "encrypt", "encrypt", "wrapKey"])).usages,
+    "algorithm may not be changed": async () => { const k = await hmac(); k.algorithm.name = "x"; return k.algorithm.name; },
+    "key clones": async () => caught((async () => structuredClone(await hmac()))()),
+  },
+});
+
+area("crypto", {
+  worker: {
+    "digest by an object": async () => hex(await subtle.digest({ name: "sha-1" }, utf8("a"))),
+    "digest of other views": async () => hex(await subtle.digest("SHA-256", new DataView(utf8("abc").buffer, 1, 1))),
+    "digest of nothing": () => caught(subtle.digest("SHA-256")),
+    "digest without a name": () => caught(subtle.digest({}, utf8("a"))),
+    "digest's type": async () => (await subtle.digest("SHA-1", utf8("a"))).constructor.name,
+    "hmac": async () => hex(await subtle.sign("HMAC", await hmac(), utf8("m"))),
+    "hmac verifies": async () => { const k = await hmac(); const s = await subtle.sign("HMAC", k, utf8("m")); return [await subtle.verify("HMAC", k, s, utf8("m")), await subtle.verify("HMAC", k, s, utf8("n")), await subtle.verify("HMAC", k, new Uint8Array(3), utf8("m"))]; },
+    "sign by another algorithm": async () => caught(subtle.sign("ECDSA", await hmac(), utf8("m"))),
+    "sign by no key": () => caught(subtle.sign("HMAC", {}, utf8("m"))),
+    "sign text": async () => caught(subtle.sign("HMAC", await hmac(), "m")),
+    "gcm": async () => { const k = await aes("AES-GCM", ["encrypt", "decrypt"]); const iv = new Uint8Array(12); const c = await subtle.encrypt({ name: "AES-GCM", iv, additionalData: utf8("aad") }, k, utf8("m")); return [hex(c), text(await subtle.decrypt({ name: "AES-GCM", iv, additionalData: utf8("aad") }, k, c)), await caught(subtle.decrypt({ name: "AES-GCM", iv }, k, c))]; },
+    "gcm of a tag's length": async () => { const k = await aes("AES-GCM", ["encrypt", "decrypt"]); const a = { name: "AES-GCM", iv: new Uint8Array(12), tagLength: 96 }; const c = await subtle.encrypt(a, k, utf8("m")); return [c.byteLength, text(await subtle.decrypt(a, k, c)), await caught(subtle.encrypt({ ...a, tagLength: 5 }, k, utf8("m")))]; },
+    "gcm without iv": async () => caught(subtle.encrypt({ name: "AES-GCM" }, await aes("AES-GCM", ["encrypt"]), utf8("m"))),
+    "gcm of an empty iv": async () => caught(subtle.encrypt({ name: "AES-GCM", iv: new Uint8Array(0) }, await aes("AES-GCM", ["encrypt"]), utf8("m"))),
+    "gcm of a long iv": async () => hex(await subtle.encrypt({ name: "AES-GCM", iv: new Uint8Array(16) }, await aes("AES-GCM", ["encrypt"]), utf8("m"))),
+    "gcm of too little": async () => caught(subtle.decrypt({ name: "AES-GCM", iv: new Uint8Array(12) }, await aes("AES-GCM", ["decrypt"]), new Uint8Array(3))),
+    "cbc": async () => { const k = await aes("AES-CBC", ["encrypt", "decrypt"]); const a = { name: "AES-CBC", iv: new Uint8Array(16) }; const c = await subtle.encrypt(a, k, utf8("message")); return [hex(c), text(await subtle.decrypt(a, k, c))]; },
+    "cbc of a bad iv": async () => caught(subtle.encrypt({ name: "AES-CBC", iv: new Uint8Array(4) }, await aes("AES-CBC", ["encrypt"]), utf8("m"))),
+    "cbc of bad bytes": async () => [await caught(subtle.decrypt({ name: "AES-CBC", iv: new Uint8Array(16) }, await aes("AES-CBC", ["decrypt"]), new Uint8Array(16))), await caught(subtle.decrypt({ name: "AES-CBC", iv: new Uint8Array(16) }, await aes("AES-CBC", ["decrypt"]), new Uint8Array(5)))],
+    "ctr": async () => { const k = await aes("AES-CTR", ["encrypt", "decrypt"]); const a = { name: "AES-CTR", counter: new Uint8Array(16), length: 64 }; const c = await subtle.encrypt(a, k, utf8("message")); return [hex(c), text(await subtle.decrypt(a, k, c))]; },
+    "ctr that wraps": async () => { const k = await aes("AES-CTR", ["encrypt"]); return hex(await subtle.encrypt({ name: "AES-CTR", counter: new Uint8Array(16).fill(255), length: 8 }, k, new Uint8Array(40))); },
+    "ctr of bad parameters": async () => { const k = await aes("AES-CTR", ["encrypt"]); return [await caught(subtle.encrypt({ name: "AES-CTR", counter: new Uint8Array(4), length: 64 }, k, utf8("m"))), await caught(subtle.encrypt({ name: "AES-CTR", counter: new Uint8Array(16), length: 0 }, k, utf8("m"))), await caught(subtle.encrypt({ name: "AES-CTR", counter: new Uint8Array(16), length: 129 }, k, utf8("m")))]; },
+    "kw": async () => { const w = await aes("AES-KW", ["wrapKey", "unwrapKey"]); const b = await subtle.wrapKey("raw", await aes("AES-GCM", ["encrypt"]), w, "AES-KW"); const k = await subtle.unwrapKey("raw", b, w, "AES-KW", "AES-GCM", true, ["encrypt"]); return [hex(b), about(k), hex(await subtle.exportKey("raw", k))]; },
+    "kw broken": async () => { const w = await aes("AES-KW", ["wrapKey", "unwrapKey"]); return caught(subtle.unwrapKey("raw", new Uint8Array(24), w, "AES-KW", "AES-GCM", true, ["encrypt"])); },
+    "wrap by gcm as jwk": async () => { const w = await aes("AES-GCM", ["wrapKey", "unwrapKey"]); const a = { name: "AES-GCM", iv: new Uint8Array(12) }; const b = await subtle.wrapKey("jwk", await hmac(), w, a); return about(await subtle.unwrapKey("jwk", b, w, a, { name: "HMAC", hash: "SHA-256" }, false, ["sign"])); },
+    "wrap without the use": async () => caught(subtle.wrapKey("raw", await hmac(), await aes("AES-GCM", ["encrypt"]), { name: "AES-GCM", iv: new Uint8Array(12) })),
+    "encrypt without the use": async () => caught(subtle.encrypt({ name: "AES-GCM", iv: new Uint8Array(12) }, await aes("AES-GCM", ["decrypt"]), utf8("m"))),
+    "rsa-oaep": async () => { const k = await rsa("RSA-OAEP", ["encrypt", "decrypt"]); const c = await subtle.encrypt({ name: "RSA-OAEP", label: utf8("l") }, k.publicKey, utf8("m")); return [c.byteLength, text(await subtle.decrypt({ name: "RSA-OAEP", label: utf8("l") }, k.privateKey, c)), await caught(subtle.decrypt("RSA-OAEP", k.privateKey, c)), await caught(subtle.encrypt("RSA-OAEP", k.publicKey, new Uint8Array(300)))]; },
+    "rsa-pkcs1": async () => { const k = await rsa("RSASSA-PKCS1-v1_5", ["sign", "verify"], "SHA-512"); const s = await subtle.sign("RSASSA-PKCS1-v1_5", k.privateKey, utf8("m")); return [s.byteLength, await subtle.verify("RSASSA-PKCS1-v1_5", k.publicKey, s, utf8("m")), await subtle.verify("RSASSA-PKCS1-v1_5", k.publicKey, s, utf8("n")), await caught(subtle.sign("RSASSA-PKCS1-v1_5", k.publicKey, utf8("m")))]; },
+    "rsa-pss of salts": async () => { const k = await rsa("RSA-PSS", ["sign", "verify"]); const s = await subtle.sign({ name: "RSA-PSS", saltLength: 20 }, k.privateKey, utf8("m")); return [await subtle.verify({ name: "RSA-PSS", saltLength: 20 }, k.publicKey, s, utf8("m")), await subtle.verify({ name: "RSA-PSS", saltLength: 32 }, k.publicKey, s, utf8("m")), await caught(subtle.sign("RSA-PSS", k.privateKey, utf8("m")))]; },
+    "ecdsa of bad lengths": async () => { const k = await subtle.generateKey({ name: "ECDSA", namedCurve: "P-256" }, true, ["sign", "verify"]); return [await subtle.verify({ name: "ECDSA", hash: "SHA-256" }, k.publicKey, new Uint8Array(63), utf8("m")), await subtle.verify({ name: "ECDSA", hash: "SHA-256" }, k.publicKey, new Uint8Array(64), utf8("m")), await caught(subtle.sign("ECDSA", k.privateKey, utf8("m")))]; },
+    "ecdh": async () => { const gen = () => subtle.generateKey({ name: "ECDH", namedCurve: "P-256" }, true, ["deriveBits", "deriveKey"]); const [a, b] = [await gen(), await gen()]; const x = await subtle.deriveBits({ name: "ECDH", public: b.publicKey }, a.privateKey, 256); const y = await subtle.deriveBits({ name: "ECDH", public: a.publicKey }, b.privateKey, 256); return [hex(x) === hex(y), x.byteLength, (await subtle.deriveBits({ name: "ECDH", public: b.publicKey }, a.privateKey, 128)).byteLength, await caught(subtle.deriveBits({ name: "ECDH", public: b.publicKey }, a.privateKey, 512))]; },
+    "ecdh of any length": async () => { const k = await subtle.generateKey({ name: "ECDH", namedCurve: "P-256" }, true, ["deriveBits"]); return caught(subtle.deriveBits({ name: "ECDH", public: k.publicKey }, k.privateKey, null).then((b) => b.byteLength)); },
+    "x25519": async () => { const gen = () => subtle.generateKey("X25519", true, ["deriveBits", "deriveKey"]); const [a, b] = [await gen(), await gen()]; const x = await subtle.deriveBits({ name: "X25519", public: b.publicKey }, a.privateKey, 256); const y = await subtle.deriveBits({ name: "X25519", public: a.publicKey }, b.privateKey, 256); return [hex(x) === hex(y), x.byteLength]; },
+    "derive a key": async () => { const gen = () => subtle.generateKey("X25519", true, ["deriveKey"]); const [a, b] = [await gen(), await gen()]; return about(await subtle.deriveKey({ name: "X25519", public: b.publicKey }, a.privateKey, { name: "AES-GCM", length: 256 }, true, ["encrypt"])); },
+    "hkdf": async () => { const k = await subtle.importKey("raw", utf8("p"), "HKDF", false, ["deriveBits", "deriveKey"]); const a = { name: "HKDF", hash: "SHA-256", salt: utf8("s"), info: utf8("i") }; return [hex(await subtle.deriveBits(a, k, 128)), hex(await subtle.exportKey("raw", await subtle.deriveKey(a, k, { name: "HMAC", hash: "SHA-1", length: 80 }, true, ["sign"]))), about(k)]; },
+    "hkdf of bad parameters": async () => { const k = await subtle.importKey("raw", utf8("p"), "HKDF", false, ["deriveBits"]); return [await caught(subtle.deriveBits({ name: "HKDF", hash: "SHA-256", salt: utf8("s") }, k, 128)), await caught(subtle.deriveBits({ name: "HKDF", hash: "SHA-256", salt: utf8("s"), info: utf8("") }, k, 7)), await caught(subtle.deriveBits({ name: "HKDF", hash: "SHA-256", salt: utf8("s"), info: utf8("") }, k, null))]; },
+    "hkdf extractable": () => caught(subtle.importKey("raw", utf8("p"), "HKDF", true, ["deriveBits"])),
+    "pbkdf2": async () => { const k = await subtle.importKey("raw", utf8("p"), "PBKDF2", false, ["deriveBits", "deriveKey"]); const a = { name: "PBKDF2", hash: "SHA-512", salt: utf8("s"), iterations: 10 }; return [hex(await subtle.deriveBits(a, k, 128)), about(await subtle.deriveKey(a, k, { name: "AES-CBC", length: 128 }, false, ["encrypt"]))]; },
+    "pbkdf2 of bad parameters": async () => { const k = await subtle.importKey("raw", utf8("p"), "PBKDF2", false, ["deriveBits"]); return [await caught(subtle.deriveBits({ name: "PBKDF2", hash: "SHA-256", salt: utf8("s"), iterations: 0 }, k, 128)), await caught(subtle.deriveBits({ name: "PBKDF2", hash: "SHA-256", salt: utf8("s"), iterations: 100001 }, k, 128)), await caught(subtle.deriveBits({ name: "PBKDF2", hash: "X", salt: utf8("s"), iterations: 1 }, k, 128)), await caught(subtle.deriveBits({ name: "PBKDF2", hash: "SHA-256", iterations: 1 }, k, 128))]; },
+    "random values": () => { const a = new Uint32Array(4); return [crypto.getRandomValues(a) === a, a.some((x) => x > 0), crypto.getRandomValues(new BigInt64Array(1)).length]; },
+    "random values of other kinds": () => [attempt(() => crypto.getRandomValues(new Float32Array(1))), attempt(() => crypto.getRandomValues([])), attempt(() => crypto.getRandomValues(new DataView(new ArrayBuffer(1)))), attempt(() => crypto.getRandomValues(new Uint8Array(65537)))],
+    "methods taken off": () => [attempt(() => (0, crypto.randomUUID)()), attempt(() => (0, crypto.getRandomValues)(new Uint8Array(1)))],
+    "timing safe of kinds": () => [attempt(() => subtle.timingSafeEqual("a", "a")), subtle.timingSafeEqual(new Uint8Array([1]), new Uint8Array([1]).buffer), subtle.timingSafeEqual(new Uint16Array([1]), new Uint8Array([1, 0]))],
+    "digest stream": async () => { const d = new crypto.DigestStream("SHA-256"); const w = d.getWriter(); await w.write(utf8("a")); await w.write("b"); await w.close(); return [hex(await d.digest), d.bytesWritten]; },
+    "digest stream of a body": async () => { const d = new crypto.DigestStream({ name: "md5" }); await new Response("abc").body.pipeTo(d); return hex(await d.digest); },
+    "digest stream of a number": async () => { const d = new crypto.DigestStream("SHA-1"); return caught(d.getWriter().write(5)); },
+    "digest stream aborted": async () => { const d = new crypto.DigestStream("SHA-1"); await d.getWriter().abort(new RangeError("a")); return caught(d.digest); },
+    "digest stream of another kind": () => [attempt(() => new crypto.DigestStream("x")), attempt(() => new crypto.DigestStream())],
+    "digest stream is writable": () => { const d = new crypto.DigestStream("SHA-1"); return [d instanceof WritableStream, Object.prototype.toString.call(d), typeof DigestStream]; },
+  },
+});
