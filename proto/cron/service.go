@@ -26,6 +26,13 @@ const (
 // with format=json it answers with a Result.
 const DeliveryPath = "/cdn-cgi/local/scheduled"
 
+// Entrypoint and MethodScheduled are how a process of a Worker takes an event by the router's registry: a call of that
+// method of the entrypoint, with an Event, which returns a Result. Nobody outside the stack can make one.
+const (
+	Entrypoint      = objectid.Platform + "-scheduled"
+	MethodScheduled = "scheduled"
+)
+
 // ErrorName is the name of the error of a Set that is refused.
 const ErrorName = "CronError"
 
@@ -38,7 +45,8 @@ type Set struct {
 	Worker string `json:"worker"`
 	// Crons are the expressions; the same one counts once.
 	Crons []string `json:"crons"`
-	// Address is the origin of the Worker's process, such as http://127.0.0.1:8787, for a Deliver that goes by it.
+	// Address is the origin of the Worker's process, such as http://127.0.0.1:8787, for events that go there by HTTP. When
+	// it is empty they go to one of the processes that the router knows.
 	Address string `json:"address,omitempty"`
 }
 
@@ -89,11 +97,12 @@ const (
 // Event is a scheduled event.
 type Event struct {
 	// Worker is the Worker's name; Address is what it gave in Set, or empty.
-	Worker, Address string
+	Worker  string `json:"worker"`
+	Address string `json:"-"`
 	// Cron is the expression as it was written.
-	Cron string
+	Cron string `json:"cron"`
 	// ScheduledTime is when it is due.
-	ScheduledTime time.Time
+	ScheduledTime time.Time `json:"scheduledTime"`
 }
 
 // Result is how an event ended.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"net"
 	"strconv"
+	"sync"
 	"time"
 
 	"github.com/tandem-do/tandem/proto/cron"
@@ -23,11 +24,31 @@ const (
 	patientTries = 6
 )
 
-// tellSchedules tells the object that keeps the Worker's schedules which ones it has, and that their events come to
-// address. It goes on until that is done or ctx ends.
-func (s *Script) tellSchedules(ctx context.Context, caller sidecar.Caller, address net.Addr) {
+// keepSchedules tells the schedules of the version that runs, and again with each token in again, until ctx ends. Their
+// events come by the router's registry or, to a process that is not in it, to address.
+func (v *versions) keepSchedules(ctx context.Context, address net.Addr, again <-chan struct{}) {
+	to := ""
+	if v.options.Services == nil {
+		to = origin(address)
+	}
+	for ctx.Err() == nil {
+		one, cancel := context.WithCancel(ctx)
+		var telling sync.WaitGroup
+		telling.Go(func() { v.current.Load().tellSchedules(one, v.caller, to) })
+		select {
+		case <-again:
+		case <-ctx.Done():
+		}
+		cancel()
+		telling.Wait()
+	}
+}
+
+// tellSchedules tells the object that keeps the Worker's schedules which ones it has, and to which origin their events go
+// by HTTP, if any. It goes on until that is done or ctx ends.
+func (s *Script) tellSchedules(ctx context.Context, caller sidecar.Caller, origin string) {
 	m := s.o.Bundle.Manifest()
-	q := cron.Set{Worker: m.Name, Crons: m.Crons, Address: origin(address)}
+	q := cron.Set{Worker: m.Name, Crons: m.Crons, Address: origin}
 	args, err := v8value.MarshalArguments(q)
 	if err != nil {
 		s.log.Error("schedules cannot be told", "err", err)

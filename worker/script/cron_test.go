@@ -73,7 +73,7 @@ func TestTellSchedules(t *testing.T) {
 				var log strings.Builder
 				s := &Script{o: Options{Bundle: b}, log: slog.New(slog.NewTextHandler(&log, nil))}
 				c, start := &clerk{failures: tc.failures}, time.Now()
-				s.tellSchedules(t.Context(), c, &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 1})
+				s.tellSchedules(t.Context(), c, "http://127.0.0.1:1")
 				if took := time.Since(start); took != tc.after || c.calls != tc.calls || c.told != tc.told {
 					t.Errorf("told %q by %d calls in %v", c.told, c.calls, took)
 				}
@@ -98,7 +98,7 @@ func TestTellSchedulesEnds(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
 		defer cancel()
 		s, start := &Script{o: Options{Bundle: b}, log: slog.New(slog.DiscardHandler)}, time.Now()
-		s.tellSchedules(ctx, &clerk{failures: 1000}, &net.TCPAddr{Port: 1})
+		s.tellSchedules(ctx, &clerk{failures: 1000}, "")
 		if took := time.Since(start); took != time.Hour {
 			t.Errorf("it took %v", took)
 		}

@@ -7,8 +7,10 @@ import (
 	"io"
 	"net/http"
 
+	"github.com/tandem-do/tandem/proto/cron"
 	"github.com/tandem-do/tandem/proto/sidecar"
 	"github.com/tandem-do/tandem/proto/telemetry"
+	"github.com/tandem-do/tandem/proto/v8value"
 	"github.com/tandem-do/tandem/runtime/bundle"
 	"github.com/tandem-do/tandem/runtime/env"
 	"github.com/tandem-do/tandem/runtime/isolate"
@@ -72,6 +74,9 @@ func (e entrypoints) Call(ctx context.Context, t sidecar.Target, method string, 
 		describe(span, t)
 	}
 	defer func() { span.End(err) }()
+	if t.Entrypoint == cron.Entrypoint {
+		return e.scheduled(ctx, method, args)
+	}
 	release, i, err := e.script.pool.take(ctx)
 	if err != nil {
 		return nil, outward(err)
@@ -79,6 +84,22 @@ func (e entrypoints) Call(ctx context.Context, t sidecar.Target, method string, 
 	defer release()
 	value, err = env.CallEntrypoint(ctx, i, to, method, args)
 	return value, e.uncaught(err)
+}
+
+// scheduled takes a scheduled event of the object that keeps the Worker's schedules.
+func (e entrypoints) scheduled(ctx context.Context, method string, args []byte) ([]byte, error) {
+	if method != cron.MethodScheduled {
+		return nil, sidecar.NoSuchMethod([]string{method})
+	}
+	var event cron.Event
+	if err := v8value.UnmarshalArguments(args, &event); err != nil {
+		return nil, &sidecar.Error{Reason: sidecar.ReasonInvalid, Name: "TypeError", Message: "No scheduled event.", Cause: err}
+	}
+	r, err := e.script.Scheduled(ctx, event)
+	if err != nil {
+		return nil, outward(err)
+	}
+	return v8value.Marshal(r)
 }
 
 func describe(span telemetry.Span, t sidecar.Target) {

@@ -90,6 +90,18 @@ func (p *pool) live(ctx context.Context, s *seat) (*isolate.Isolate, error) {
 	return i, nil
 }
 
+// open returns how many contexts of events have not ended: those that run, and those with tasks of ctx.waitUntil.
+func (p *pool) open() (n int64) {
+	for _, s := range p.seats {
+		s.made.Lock()
+		if s.isolate != nil {
+			n += s.isolate.Open()
+		}
+		s.made.Unlock()
+	}
+	return n
+}
+
 func (p *pool) close() {
 	p.mu.Lock()
 	p.closed = true

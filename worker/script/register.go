@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/hex"
+	"log/slog"
 	"time"
 
 	"google.golang.org/grpc/codes"
@@ -24,19 +25,19 @@ const (
 
 // registration is the process's place in the router's registry of Workers.
 type registration struct {
-	script  *Script
-	router  routerpb.RouterServiceClient
-	request *routerpb.RegisterWorkerRequest
+	versions *versions
+	log      *slog.Logger
+	router   routerpb.RouterServiceClient
+	request  *routerpb.RegisterWorkerRequest
 	// away is true while the router does not answer.
 	away bool
 }
 
-func newRegistration(s *Script, router routerpb.RouterServiceClient, address string) *registration {
+func newRegistration(v *versions, router routerpb.RouterServiceClient, address string) *registration {
 	var b [16]byte
 	rand.Read(b[:]) // never fails: crypto/rand ends the process instead
-	m := s.o.Bundle.Manifest()
-	return &registration{script: s, router: router, request: &routerpb.RegisterWorkerRequest{
-		Worker: m.Name, Incarnation: hex.EncodeToString(b[:]), Address: address, Entrypoints: m.Exports,
+	return &registration{versions: v, log: v.options.Log, router: router, request: &routerpb.RegisterWorkerRequest{
+		Worker: v.options.Bundle.Manifest().Name, Incarnation: hex.EncodeToString(b[:]), Address: address,
 	}}
 }
 
@@ -45,8 +46,9 @@ func newRegistration(s *Script, router routerpb.RouterServiceClient, address str
 func (r *registration) register(ctx context.Context, pause time.Duration) (next time.Duration) {
 	one, cancel := context.WithTimeout(ctx, registerTimeout)
 	defer cancel()
+	r.request.Entrypoints = r.versions.current.Load().o.Bundle.Manifest().Exports
 	granted, err := r.router.RegisterWorker(one, r.request)
-	log := r.script.log
+	log := r.log
 	switch {
 	case err == nil:
 		if r.away {
@@ -64,12 +66,15 @@ func (r *registration) register(ctx context.Context, pause time.Duration) (next 
 	return min(max(2*pause, firstRegisterRetry), lastRegisterRetry)
 }
 
-// keep keeps the process registered until ctx ends. The first registration was made, and the next is due after pause.
-func (r *registration) keep(ctx context.Context, pause time.Duration) {
+// keep keeps the process registered until ctx ends. The first registration was made, and the next is due after pause, or
+// with a token in again.
+func (r *registration) keep(ctx context.Context, pause time.Duration, again <-chan struct{}) {
 	for pause > 0 {
 		timer := time.NewTimer(pause)
 		select {
 		case <-timer.C:
+		case <-again:
+			timer.Stop()
 		case <-ctx.Done():
 			timer.Stop()
 			return
@@ -90,6 +95,6 @@ func (r *registration) end(ctx context.Context) {
 		Worker: r.request.GetWorker(), Incarnation: r.request.GetIncarnation(),
 	})
 	if err != nil {
-		r.script.log.Debug("leave the registry", "err", err) // the lease ends by itself
+		r.log.Debug("leave the registry", "err", err) // the lease ends by itself
 	}
 }

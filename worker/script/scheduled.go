@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"time"
 
 	"github.com/tandem-do/tandem/proto/cron"
 	"github.com/tandem-do/tandem/runtime/isolate"
@@ -13,7 +14,13 @@ import (
 
 // Scheduled runs the script's scheduled handler and says how it ended. What the handler throws is logged, and no error
 // here.
-func (s *Script) Scheduled(ctx context.Context, e cron.Event) (cron.Result, error) {
+func (s *Script) Scheduled(ctx context.Context, e cron.Event) (r cron.Result, err error) {
+	start := time.Now()
+	defer func() {
+		s.log.Info("scheduled event ended", "worker", s.o.Bundle.Manifest().Name, "cron", e.Cron,
+			"time", e.ScheduledTime.UTC().Format(time.RFC3339), "outcome", r.Outcome, "no_retry", r.NoRetry,
+			"took", time.Since(start).Round(time.Millisecond))
+	}()
 	release, i, err := s.pool.take(ctx)
 	if err != nil {
 		return cron.Result{}, err
@@ -33,8 +40,8 @@ func (s *Script) Scheduled(ctx context.Context, e cron.Event) (cron.Result, erro
 }
 
 // scheduled runs the handler on demand: see package scheduled.
-func (s *Script) scheduled() http.Handler {
+func (v *versions) scheduled() http.Handler {
 	return scheduled.Handler(scheduled.Options{
-		Worker: s.o.Bundle.Manifest().Name, Deliver: s.Scheduled, Log: s.log,
+		Worker: v.options.Bundle.Manifest().Name, Deliver: v.Scheduled, Log: v.options.Log,
 	})
 }

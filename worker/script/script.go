@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"runtime"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -17,6 +18,7 @@ import (
 	"github.com/tandem-do/tandem/proto/sidecar"
 	"github.com/tandem-do/tandem/runtime/binding"
 	"github.com/tandem-do/tandem/runtime/bundle"
+	"github.com/tandem-do/tandem/runtime/deploy"
 	"github.com/tandem-do/tandem/runtime/env"
 	"github.com/tandem-do/tandem/runtime/isolate"
 	"github.com/tandem-do/tandem/runtime/webapi"
@@ -55,6 +57,10 @@ type Options struct {
 	OnLog func(isolate.Entry)
 	// OnRequest is told of each request that was answered; nil drops them.
 	OnRequest func(Request)
+	// Load reads the version of the Worker that there is by now, for deployments; each value of Reload, and each call of
+	// the deployment service at Services, asks for one. Nil means that the process runs what it was given.
+	Load   func() (deploy.Version, error)
+	Reload <-chan struct{}
 	// Log takes the process's log; nil discards it.
 	Log *slog.Logger
 }
@@ -111,71 +117,108 @@ func (o *Options) close() error {
 
 // serve runs a worker process whose objects and services are reached through caller.
 func serve(ctx context.Context, o Options, caller sidecar.Caller, client routerpb.RouterServiceClient) error {
-	s, err := New(ctx, o, caller)
+	v, err := newVersions(ctx, o, caller)
 	if err != nil {
 		return errors.Join(err, o.close())
 	}
-	defer s.Close()
+	defer v.close()
 	routes := []ingress.Route{{Path: HealthPath, Handler: http.HandlerFunc(health), AnyHost: true}}
 	if o.Development {
 		for _, path := range scheduled.Paths() {
-			routes = append(routes, ingress.Route{Path: path, Handler: s.scheduled()})
+			routes = append(routes, ingress.Route{Path: path, Handler: v.scheduled()})
 		}
 	}
 	in, err := ingress.New(ingress.Options{
-		Routes: routes, Fallback: ingress.Route{Handler: duplex(s), AnyHost: true}, Log: o.Log,
+		Routes: routes, Fallback: ingress.Route{Handler: duplex(v), AnyHost: true}, Log: o.Log,
 	})
 	if err != nil {
 		return errors.Join(err, o.close())
 	}
-	return s.takeEvents(ctx, in, caller, client)
+	return v.takeEvents(ctx, in, client)
 }
 
-// takeEvents takes requests and calls until ctx ends. In development it also tells the Worker's schedules, whose events
-// come by HTTP.
-func (s *Script) takeEvents(ctx context.Context, in *ingress.Ingress, caller sidecar.Caller,
-	client routerpb.RouterServiceClient,
-) error {
+// takeEvents takes requests, calls and deployments until ctx ends.
+func (v *versions) takeEvents(ctx context.Context, in *ingress.Ingress, client routerpb.RouterServiceClient) error {
 	var g errgroup.Group
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
-	if s.o.Services != nil {
-		s.serveEntrypoints(ctx, &g, stop, client)
-	}
-	if address := s.o.Listener.Addr(); s.o.Development && address.Network() == "tcp" {
+	o := &v.options
+	var d *deploy.Deployer
+	if o.Load != nil {
+		d = deploy.New(deploy.Options{
+			Running: deploy.Version{Bundle: o.Bundle, Secrets: o.Secrets}, Load: o.Load, Switch: v.replace, Log: o.Log,
+		})
 		g.Go(func() error {
-			s.tellSchedules(ctx, caller, address)
+			d.Follow(ctx, o.Reload)
+			return nil
+		})
+	}
+	var again []chan struct{}
+	if o.Services != nil {
+		again = append(again, v.serveEntrypoints(ctx, &g, stop, client, d))
+	}
+	if address := o.Listener.Addr(); o.Services != nil || o.Development && address.Network() == "tcp" {
+		told := make(chan struct{}, 1)
+		again = append(again, told)
+		g.Go(func() error {
+			v.keepSchedules(ctx, address, told)
 			return nil
 		})
 	}
 	g.Go(func() error {
-		err := in.Serve(ctx, s.o.Listener)
+		v.announce(ctx, again)
+		return nil
+	})
+	g.Go(func() error {
+		err := in.Serve(ctx, o.Listener)
 		stop(err)
 		return err
 	})
 	return g.Wait()
 }
 
+// announce passes the word of each new version on, until ctx ends.
+func (v *versions) announce(ctx context.Context, to []chan struct{}) {
+	for {
+		select {
+		case <-v.changed:
+		case <-ctx.Done():
+			return
+		}
+		for _, c := range to {
+			select {
+			case c <- struct{}{}:
+			default: // it has word
+			}
+		}
+	}
+}
+
 // serveEntrypoints registers the process and takes calls of others until ctx ends. It returns once the router knows the
-// process, or has not answered in time.
-func (s *Script) serveEntrypoints(ctx context.Context, g *errgroup.Group, stop func(error),
-	client routerpb.RouterServiceClient,
-) {
-	server := sidecar.NewServer(sidecar.ServerOptions{Reflection: s.o.Development, Log: s.log})
-	sidecar.RegisterHandler(server, entrypoints{s})
-	r := newRegistration(s, client, s.o.ServicesAddress)
+// process, or has not answered in time. A token in again has the process registered as it is by now.
+func (v *versions) serveEntrypoints(ctx context.Context, g *errgroup.Group, stop func(error),
+	client routerpb.RouterServiceClient, d *deploy.Deployer,
+) (again chan struct{}) {
+	server := sidecar.NewServer(sidecar.ServerOptions{Reflection: v.options.Development, Log: v.options.Log})
+	sidecar.RegisterHandler(server, v)
+	if d != nil {
+		deploy.Register(server.Server, d)
+	}
+	r := newRegistration(v, client, v.options.ServicesAddress)
 	pause := r.register(ctx, 0)
+	again = make(chan struct{}, 1)
 	g.Go(func() error {
-		r.keep(ctx, pause)
+		r.keep(ctx, pause, again)
 		<-ctx.Done()
 		r.end(context.WithoutCancel(ctx))
 		return nil
 	})
 	g.Go(func() error {
-		err := sidecar.Serve(ctx, s.o.Services, server)
+		err := sidecar.Serve(ctx, v.options.Services, server)
 		stop(err)
 		return err
 	})
+	return again
 }
 
 // duplex lets a script answer while it still reads the request, over HTTP/1 too.
@@ -197,6 +240,9 @@ type Script struct {
 	o    Options
 	log  *slog.Logger
 	pool *pool
+	// running counts the events that were let in, and retired is true once they belong to another version.
+	running atomic.Int64
+	retired atomic.Bool
 }
 
 // New compiles the script and runs its top level once. Objects are reached through caller. Of the options, Listener and

@@ -184,12 +184,12 @@ func TestScript(t *testing.T) {
 		t.Errorf("a type that the script did not give: %v", h)
 	}
 	w := httptest.NewRecorder()
-	s.scheduled().ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/cdn-cgi/local/scheduled?cron=x&time=5", nil))
+	scheduledOf(s).ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/cdn-cgi/local/scheduled?cron=x&time=5", nil))
 	if w.Code != 200 || w.Body.String() != "ok" {
 		t.Errorf("scheduled: %d %s", w.Code, w.Body)
 	}
 	w = httptest.NewRecorder()
-	s.scheduled().ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/cdn-cgi/local/scheduled?cron=bad", nil))
+	scheduledOf(s).ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/cdn-cgi/local/scheduled?cron=bad", nil))
 	if w.Code != 500 || w.Body.String() != "exception" {
 		t.Errorf("scheduled: %d %s", w.Code, w.Body)
 	}
@@ -209,4 +209,11 @@ func TestStartErrors(t *testing.T) {
 	if !errors.Is(err, ErrScript) || !strings.Contains(err.Error(), "Error: at load\n    at ") {
 		t.Errorf("got %v", err)
 	}
+}
+
+// scheduledOf returns the handler of scheduled events of a process that runs a script.
+func scheduledOf(s *Script) http.Handler {
+	v := &versions{options: s.o}
+	v.current.Store(s)
+	return v.scheduled()
 }

@@ -337,3 +337,8 @@ func TestRefusesCallsOfOthers(t *testing.T) {
 		}
 	}
 }
+
+// Locate implements routerpb.RouterServiceClient: there is no object host.
+func (*registry) Locate(context.Context, *routerpb.LocateRequest, ...grpc.CallOption) (*routerpb.LocateResponse, error) {
+	return nil, status.Error(codes.Unavailable, "no host")
+}
