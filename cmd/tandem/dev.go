@@ -23,17 +23,22 @@ func newDev(sys system) *cobra.Command {
 	}
 	var timeouts durations
 	var project project.Options
-	var show bool
+	var show, alone bool
 	cmd := &cobra.Command{
-		Use:   "dev [DIR]",
+		Use:   "dev [DIR...]",
 		Short: "Run a whole stack on this machine, for development",
-		Long: `Run the Workers project in DIR on this machine, or without DIR the MCP application: router, object
-host, worker and trace store, each a process of its own, on loopback only. Ctrl-C drains, a second kills.
+		Long: `Run the Workers projects in the DIRs on this machine, or without one the MCP application: router, object
+host, workers and trace store, each a process of its own, on loopback only. Ctrl-C drains, a second kills.
+
+The first DIR is the primary Worker, on port 8787 or the next free one; the others have the ports after it. Workers reach
+each other by service bindings, and each other's objects by script_name. So do those of a tandem dev that is started later
+in the same project root, the nearest directory above with .git: it joins the stack that runs.
 
 ` + exitTable,
 		Example: `  tandem dev
+  tandem dev web auth
   tandem dev --ephemeral --port 0 --dashboard-port 0 --auth-port 0 --ready-file ready.json`,
-		Args: atMostOneProject,
+		Args: projectDirs,
 	}
 	fs := cmd.Flags()
 	fs.SortFlags = false
@@ -43,8 +48,9 @@ host, worker and trace store, each a process of its own, on loopback only. Ctrl-
 	addStrictLimitsFlag(fs, &o.StrictLimits)
 	addAllowPrivateFlag(fs, &o.AllowPrivateSources)
 	addRatioFlag(fs, &o.TraceRatio)
-	fs.StringVarP(&project.Environment, "env", "e", "", "environment of DIR's wrangler file")
+	fs.StringVarP(&project.Environment, "env", "e", "", "environment of the DIRs' wrangler files")
 	fromEnv(fs, "env", "CLOUDFLARE_ENV")
+	fs.BoolVar(&alone, "alone", false, "join no stack of the same project root, and let none join; --ephemeral ones are alone")
 	fs.Var(levelValue{&o.LogLevel}, "log-level", "debug, info, warn or error")
 	fs.BoolVar(&show, "print-config", false, "print the outcome of flags and environment, and exit")
 	cmd.RunE = func(_ *cobra.Command, args []string) error {
@@ -58,9 +64,8 @@ host, worker and trace store, each a process of its own, on loopback only. Ctrl-
 			return usagef("--state-dir and --ephemeral exclude each other")
 		}
 		o.SessionTimeout, o.PausedTimeout, o.ApprovalWindow = timeouts.session, timeouts.paused, timeouts.approval
-		if len(args) == 1 {
-			project.Path = args[0]
-			return runProject(sys, fs, project, o)
+		if len(args) > 0 {
+			return runProjects(sys, projectRun{flags: fs, options: project, dirs: args, alone: alone}, o)
 		}
 		if err := o.Validate(); err != nil {
 			return usageError{err}

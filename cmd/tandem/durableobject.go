@@ -9,7 +9,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/tandem-do/tandem/durableobject/host"
-	"github.com/tandem-do/tandem/durableobject/jsclass"
 	"github.com/tandem-do/tandem/durableobject/mcpsession"
 	"github.com/tandem-do/tandem/durableobject/mcpsession/sources"
 	"github.com/tandem-do/tandem/proto/props"
@@ -26,7 +25,7 @@ type hostFlags struct {
 	timeouts                              durations
 	sources                               sourceFlags
 	limits                                props.UsageLimits
-	testClock, strictLimits               bool
+	testClock, strictLimits, platform     bool
 	bundle                                bundleFlags
 }
 
@@ -34,14 +33,14 @@ type hostFlags struct {
 func newHost(sys system) *cobra.Command {
 	var f hostFlags
 	p := &process{sys: sys, traced: true, gogc: true, needs: func() []string {
-		if f.bundle.file != "" {
+		if f.bundle.given() {
 			return []string{"state-dir", "router"}
 		}
 		return []string{"state-dir", "router", "sandbox"}
 	}}
 	p.serve = func(ctx context.Context, log *slog.Logger) (err error) {
-		if f.bundle.file != "" {
-			return f.serveBundle(ctx, sys, p.flags.reflection, log)
+		if f.bundle.given() {
+			return f.serveBundles(ctx, sys, p.flags.reflection, log)
 		}
 		open, err := f.sources.open(f.dir, sys.lookup, log)
 		if err != nil {
@@ -69,6 +68,7 @@ func newHost(sys system) *cobra.Command {
 	f.sources.add(fs)
 	addTestClockFlag(fs, &f.testClock)
 	addStrictLimitsFlag(fs, &f.strictLimits)
+	fs.BoolVar(&f.platform, "platform-services", true, "have the objects of KV and cron, which all hosts of a router share")
 	p.addReflectionFlag(fs)
 	return p.command(cmd)
 }
@@ -102,46 +102,6 @@ func (f *hostFlags) serve(ctx context.Context, upstream sources.Options, reflect
 		}),
 		TestClock: f.testClock, StrictLimits: f.strictLimits, Reflection: reflection, Log: log,
 	})
-}
-
-// serveBundle runs the host with the classes of a bundle.
-func (f *hostFlags) serveBundle(ctx context.Context, sys system, reflection bool, log *slog.Logger) error {
-	b, values, err := f.bundle.open()
-	if err != nil {
-		return err
-	}
-	ctx, stop := context.WithCancelCause(ctx)
-	defer stop(nil)
-	script, err := jsclass.New(jsclass.Options{
-		Bundle: b, Secrets: values, OnLog: printLog(sys), Log: log,
-		Limits: f.bundle.limits(), OnStuck: func() { stop(errStuck) },
-		Fetch: outbound(), //nolint:bodyclose // whoever calls it closes them
-	})
-	if err != nil {
-		return err
-	}
-	defer script.Close()
-	l, err := sidecar.Listen(f.listen)
-	if err != nil {
-		return err
-	}
-	router, err := sidecar.Dial(f.router)
-	if err != nil {
-		return errors.Join(err, l.Close())
-	}
-	defer router.Close()
-	address := f.address
-	if address == "" {
-		address = target(l.Addr())
-	}
-	err = host.Serve(ctx, host.Options{
-		Listener: l, Address: address, Dir: f.dir, Router: router, Worker: b.Manifest().Name, Classes: script.Classes(),
-		Services: services(), TestClock: f.testClock, StrictLimits: f.strictLimits, Reflection: reflection, Log: log,
-	})
-	if context.Cause(ctx) == errStuck { //nolint:errorlint // it is not wrapped
-		return errors.Join(errStuck, err)
-	}
-	return err
 }
 
 // target returns the gRPC target of an address that a process listens on.

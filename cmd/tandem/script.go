@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"net"
 	"net/http"
 	"os"
 	"time"
@@ -15,6 +16,7 @@ import (
 
 	"github.com/tandem-do/tandem/proto/sidecar"
 	"github.com/tandem-do/tandem/runtime/bundle"
+	"github.com/tandem-do/tandem/runtime/deploy"
 	"github.com/tandem-do/tandem/runtime/isolate"
 	"github.com/tandem-do/tandem/worker/script"
 )
@@ -22,12 +24,16 @@ import (
 // maxSecretsBytes bounds a file of secrets.
 const maxSecretsBytes = 1 << 20
 
-// bundleFlags are the flags of processes that run a bundle.
+// maxBundles is how many bundles a process runs.
+const maxBundles = 64
+
+// bundleFlags are the flags of processes that run bundles.
 type bundleFlags struct {
-	file, secrets string
-	development   bool
-	cpu           time.Duration
-	memoryMiB     int
+	// files are the bundles, and secrets as many files of theirs, or none.
+	files, secrets []string
+	development    bool
+	cpu            time.Duration
+	memoryMiB      int
 }
 
 // Bounds of --cpu-limit and --memory-limit.
@@ -44,8 +50,8 @@ const (
 var errStuck = errors.New("a script's call of a built-in function does not return and cannot be stopped")
 
 func (f *bundleFlags) add(fs *pflag.FlagSet) {
-	fs.StringVar(&f.file, "bundle", "", "bundle file of tandem build to run, instead of the MCP application")
-	fs.StringVar(&f.secrets, "secrets-file", "", "JSON file of the bundle's secrets: an object of names and texts")
+	fs.StringArrayVar(&f.files, "bundle", nil, "bundle file of tandem build to run, instead of the MCP application")
+	fs.StringArrayVar(&f.secrets, "secrets-file", nil, "JSON file of the bundle's secrets: an object of names and texts")
 	f.cpu, f.memoryMiB = defaultCPU, int(isolate.DefaultHeapBytes()>>20)
 	fs.Var(durationValue{&f.cpu, minCPU, maxCPU}, "cpu-limit", "computing time of an event of a bundle's script")
 	fromEnv(fs, "cpu-limit", "TANDEM_CPU_LIMIT")
@@ -56,22 +62,42 @@ func (f *bundleFlags) add(fs *pflag.FlagSet) {
 	hide(fs, "development")
 }
 
-// open reads the bundle and the values of its secrets. From here on the process lives in UTC, as scripts do like on
+// given reports whether there is a bundle to run.
+func (f *bundleFlags) given() bool { return len(f.files) > 0 }
+
+// open reads the bundles and the values of their secrets. From here on the process lives in UTC, as scripts do like on
 // workerd: the engine's Date has the zone of the process.
-func (f *bundleFlags) open() (*bundle.Bundle, map[string]string, error) {
+func (f *bundleFlags) open() ([]deploy.Version, error) {
+	switch {
+	case len(f.files) > maxBundles:
+		return nil, usagef("--bundle is given %d times, at most %d are allowed", len(f.files), maxBundles)
+	case len(f.secrets) > 0 && len(f.secrets) != len(f.files):
+		return nil, usagef("--secrets-file is given %d times and --bundle %d times: give each bundle its file, or none",
+			len(f.secrets), len(f.files))
+	}
 	time.Local = time.UTC
 	isolate.Guard(f.limits().HeapBytes)
-	b, err := bundle.Open(f.file)
-	if err != nil {
-		return nil, nil, err
-	}
-	values := map[string]string{}
-	if f.secrets != "" {
-		if values, err = readSecrets(f.secrets); err != nil {
-			return nil, nil, err
+	var list []deploy.Version
+	for i := range f.files {
+		v, err := f.read(i)
+		if err != nil {
+			return nil, err
 		}
+		list = append(list, v)
 	}
-	return b, values, nil
+	return list, nil
+}
+
+// read reads the i-th bundle and its secrets.
+func (f *bundleFlags) read(i int) (v deploy.Version, err error) {
+	if v.Bundle, err = bundle.Open(f.files[i]); err != nil {
+		return v, err
+	}
+	v.Secrets = map[string]string{}
+	if len(f.secrets) > 0 {
+		v.Secrets, err = readSecrets(f.secrets[i])
+	}
+	return v, err
 }
 
 // limits are those of scripts.
@@ -108,14 +134,14 @@ func outbound() func(context.Context, *http.Request) (*http.Response, error) {
 	}
 }
 
-// printLog prints what scripts log, as it is: warnings and errors apart from the rest.
-func printLog(sys system) func(isolate.Entry) {
+// printLog prints what scripts log after a label: warnings and errors apart from the rest.
+func printLog(sys system, label string) func(isolate.Entry) {
 	return func(e isolate.Entry) {
 		out := sys.stdout
 		if e.Level == isolate.LevelError || e.Level == isolate.LevelWarn {
 			out = sys.stderr
 		}
-		fmt.Fprintln(out, e.Text)
+		fmt.Fprintln(out, label+e.Text)
 	}
 }
 
@@ -127,27 +153,56 @@ func printRequest(sys system) func(script.Request) {
 	}
 }
 
+// workerAddresses are where a bundle's worker process listens, and whom it speaks to.
+type workerAddresses struct {
+	// listen is for HTTP; services for the calls of other processes, which find it at target, none if empty.
+	listen, services, target string
+	router                   string
+}
+
+// open opens the listeners, and returns where others find the second one.
+func (a workerAddresses) open() (web, services net.Listener, at string, err error) {
+	if web, err = sidecar.Listen(a.listen); err != nil || a.services == "" {
+		return web, nil, "", err
+	}
+	if services, err = sidecar.Listen(a.services); err != nil {
+		return nil, nil, "", errors.Join(err, web.Close())
+	}
+	if at = a.target; at == "" {
+		at = target(services.Addr())
+	}
+	return web, services, at, nil
+}
+
 // serveScript runs the worker of a bundle.
-func (f *bundleFlags) serveScript(ctx context.Context, sys system, listen, router string, log *slog.Logger) error {
-	b, values, err := f.open()
+func (f *bundleFlags) serveScript(ctx context.Context, sys system, at workerAddresses, log *slog.Logger) error {
+	list, err := f.open()
 	if err != nil {
 		return err
 	}
-	l, err := sidecar.Listen(listen)
+	if len(list) > 1 {
+		return usagef("a worker process runs one bundle, --bundle is given %d times", len(list))
+	}
+	b, values := list[0].Bundle, list[0].Secrets
+	l, services, found, err := at.open()
 	if err != nil {
 		return err
 	}
-	conn, err := sidecar.Dial(router)
+	conn, err := sidecar.Dial(at.router)
 	if err != nil {
-		return errors.Join(err, l.Close())
+		err = errors.Join(err, l.Close())
+		if services != nil {
+			err = errors.Join(err, services.Close())
+		}
+		return err
 	}
 	defer conn.Close()
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	o := script.Options{
-		Listener: l, Router: conn, Bundle: b, Secrets: values, Development: f.development,
+		Listener: l, Services: services, ServicesAddress: found, Router: conn, Bundle: b, Secrets: values, Development: f.development,
 		Fetch: outbound(), //nolint:bodyclose // whoever calls it closes them
-		OnLog: printLog(sys), Log: log, Limits: f.limits(), OnStuck: func() { stop(errStuck) },
+		OnLog: printLog(sys, ""), Log: log, Limits: f.limits(), OnStuck: func() { stop(errStuck) },
 	}
 	if f.development {
 		o.OnRequest = printRequest(sys)

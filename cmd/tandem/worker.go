@@ -13,24 +13,24 @@ import (
 
 // newWorker returns `tandem worker`.
 func newWorker(sys system) *cobra.Command {
-	var listen, router string
+	var at workerAddresses
 	var o worker.Options
 	var b bundleFlags
 	p := &process{sys: sys, traced: true, gogc: true, needs: func() []string {
-		if b.file != "" {
+		if b.given() {
 			return []string{"router"}
 		}
 		return []string{"router", "issuer", "directory"}
 	}}
 	p.serve = func(ctx context.Context, log *slog.Logger) error {
-		if b.file != "" {
-			return b.serveScript(ctx, sys, listen, router, log)
+		if b.given() {
+			return b.serveScript(ctx, sys, at, log)
 		}
-		l, err := sidecar.Listen(listen)
+		l, err := sidecar.Listen(at.listen)
 		if err != nil {
 			return err
 		}
-		conn, err := sidecar.Dial(router)
+		conn, err := sidecar.Dial(at.router)
 		if err != nil {
 			return errors.Join(err, l.Close())
 		}
@@ -49,10 +49,12 @@ func newWorker(sys system) *cobra.Command {
   tandem worker --bundle api.bundle --listen 0.0.0.0:8787 --router 127.0.0.1:8790`,
 	}
 	fs := cmd.Flags()
-	fs.StringVar(&listen, "listen", "127.0.0.1:8787", "host:port, unix:/path or fd:N")
+	fs.StringVar(&at.listen, "listen", "127.0.0.1:8787", "host:port, unix:/path or fd:N")
 	fs.StringVar(&o.PublicURL, "public-url", "", "origin that clients use (default: http:// and where it listens)")
-	fs.StringVar(&router, "router", "", "gRPC target of the router")
+	fs.StringVar(&at.router, "router", "", "gRPC target of the router")
 	b.add(fs)
+	fs.StringVar(&at.services, "service-listen", "127.0.0.1:0", "where a bundle's worker takes service calls; empty: nowhere")
+	fs.StringVar(&at.target, "service-address", "", "gRPC target at which others reach that (default: where it listens)")
 	fs.StringVar(&o.Issuer, "issuer", "", "URL of the OpenID provider")
 	fs.StringVar(&o.Audience, "audience", "", "what tokens must be for (default: the MCP endpoint's URL)")
 	fs.StringVar(&o.WebClientID, "web-client-id", "", "client at the provider for browsers (default: a metadata document)")

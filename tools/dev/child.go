@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -233,7 +234,7 @@ func (c *child) start() (*exec.Cmd, error) {
 		}
 	}
 	o := c.sup.options
-	cmd := exec.Command(o.Executable, slices.Concat([]string{c.name}, c.args, c.sup.common)...)
+	cmd := exec.Command(o.Executable, slices.Concat([]string{c.command()}, c.args, c.sup.common)...)
 	cmd.Env = slices.Concat(os.Environ(), c.env, o.fake.env)
 	cmd.ExtraFiles = append([]*os.File{c.sup.lifeline}, c.files...)
 	cmd.Stdout, cmd.Stderr = c.output, c.output
@@ -244,6 +245,12 @@ func (c *child) start() (*exec.Cmd, error) {
 	}
 	c.sup.emit(event{name: c.name, kind: eventStarted, pid: cmd.Process.Pid})
 	return cmd, nil
+}
+
+// command is the subcommand of tandem.
+func (p *process) command() string {
+	name, _, _ := strings.Cut(p.name, ":")
+	return name
 }
 
 // terminate asks the process to drain. An error means that it has ended, which Wait reports.

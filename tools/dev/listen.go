@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"net"
 	"os"
 	"strconv"
@@ -31,10 +32,18 @@ func (o Options) ports() [4]port {
 	}
 }
 
+// maxSearch is how many ports are tried for a free one.
+const maxSearch = 100
+
 // listeners are the open sockets that children inherit. The supervisor never accepts on them.
 type listeners struct {
 	worker, dashboard, auth, otlp *inherited
+	// others are those of the Workers after the first.
+	others []*inherited
 }
+
+// workers returns those of all Workers.
+func (l *listeners) workers() []*inherited { return append([]*inherited{l.worker}, l.others...) }
 
 // inherited is a listening socket with the descriptor that children get.
 type inherited struct {
@@ -45,6 +54,9 @@ type inherited struct {
 // address returns host:port.
 func (l *inherited) address() string { return l.listener.Addr().String() }
 
+// port returns its port.
+func (l *inherited) port() int { return l.listener.Addr().(*net.TCPAddr).Port }
+
 // url returns the origin of an HTTP server on the socket.
 func (l *inherited) url() string { return "http://" + l.address() }
 
@@ -54,18 +66,48 @@ func (l *inherited) close() error { return errors.Join(l.file.Close(), l.listene
 // openListeners opens all ports. A busy one is a *BusyError. With waiting, busy ports are waited for a little, and
 // waiting is told of each.
 func openListeners(ctx context.Context, o Options, waiting func(port)) (*listeners, error) {
-	var out [4]*inherited
+	out := &listeners{}
+	targets := [4]**inherited{&out.worker, &out.dashboard, &out.auth, &out.otlp}
+	search := [4]bool{o.SearchPort, o.SearchDashboardPort}
 	for i, p := range o.ports() {
 		l, err := openListener(ctx, p, waiting)
-		if err != nil {
-			for _, open := range out[:i] {
-				err = errors.Join(err, open.close())
-			}
-			return nil, err
+		var busy *BusyError
+		if search[i] && errors.As(err, &busy) {
+			l, err = nextListener(ctx, p, err)
 		}
-		out[i] = l
+		if err != nil {
+			return nil, errors.Join(err, out.close())
+		}
+		*targets[i] = l
 	}
-	return &listeners{worker: out[0], dashboard: out[1], auth: out[2], otlp: out[3]}, nil
+	for i := 1; i < len(o.Projects); i++ {
+		p, err := port{"port", o.Port}, error(nil)
+		var l *inherited
+		if p.port == 0 {
+			l, err = openListener(ctx, p, nil)
+		} else {
+			l, err = nextListener(ctx, port{"port", out.workers()[i-1].port()}, nil)
+		}
+		if err != nil {
+			return nil, errors.Join(err, out.close())
+		}
+		out.others = append(out.others, l)
+	}
+	return out, nil
+}
+
+// nextListener opens the first free port after one. Like wrangler: the next one is taken when the usual one is busy.
+func nextListener(ctx context.Context, after port, err error) (*inherited, error) {
+	for n := after.port + 1; n <= min(after.port+maxSearch, math.MaxUint16); n++ {
+		var l *inherited
+		if l, err = openListener(ctx, port{after.flag, n}, nil); err == nil {
+			return l, nil
+		}
+	}
+	if err == nil {
+		err = fmt.Errorf("there is no port after %d (--%s)", after.port, after.flag)
+	}
+	return nil, err
 }
 
 // openListener opens one port on loopback.
@@ -113,5 +155,11 @@ func retryListen(ctx context.Context, address string, busy error) (net.Listener,
 
 // close closes every socket.
 func (l *listeners) close() error {
-	return errors.Join(l.worker.close(), l.dashboard.close(), l.auth.close(), l.otlp.close())
+	var errs []error
+	for _, one := range append(l.workers(), l.dashboard, l.auth, l.otlp) {
+		if one != nil {
+			errs = append(errs, one.close())
+		}
+	}
+	return errors.Join(errs...)
 }

@@ -12,6 +12,9 @@ import (
 // DrainTimeout is how long the processes of a stack have to drain before they are killed.
 const DrainTimeout = 10 * time.Second
 
+// MaxProjects is how many Workers a stack may have.
+const MaxProjects = 64
+
 // DirectoryVariable is the environment variable that tells the children Options.Directory, which may hold a password.
 const DirectoryVariable = "TANDEM_DIRECTORY"
 
@@ -23,9 +26,15 @@ type Options struct {
 	StateDir string
 	// Ephemeral keeps the state in a temporary directory that is removed at the end.
 	Ephemeral bool
-	// Project is run instead of the MCP application. Updates brings what it has become; nil if it never changes.
-	Project *Project
-	Updates <-chan *Project
+	// Projects are run instead of the MCP application, the first one as the primary Worker. Updates brings what they have
+	// become; nil if they never change.
+	Projects []*Project
+	Updates  <-chan Update
+	// Root is the project root: stacks of projects with the same one run with one router, and their Workers reach each
+	// other. Empty for a stack that is alone.
+	Root string
+	// SearchPort and SearchDashboardPort have the next free port taken when Port or DashboardPort is busy.
+	SearchPort, SearchDashboardPort bool
 	// Port is the worker's, DashboardPort the trace store's, AuthPort the authorization server's, OTLPPort
 	// the trace store's for OTLP over gRPC.
 	Port, DashboardPort, AuthPort, OTLPPort int
@@ -97,6 +106,9 @@ func (o Options) Validate() error {
 	var errs []error
 	if o.StateDir == "" && !o.Ephemeral {
 		errs = append(errs, errors.New("a state directory is needed"))
+	}
+	if len(o.Projects) > MaxProjects {
+		errs = append(errs, fmt.Errorf("%d Workers are too many for one stack, at most %d", len(o.Projects), MaxProjects))
 	}
 	seen := map[int]string{}
 	for _, p := range o.ports() {

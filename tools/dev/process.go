@@ -26,8 +26,10 @@ const longestSocket = nameHost + ".sock"
 
 // process is what the supervisor knows of a process before it runs.
 type process struct {
-	// name is also the subcommand.
+	// name is also the subcommand, up to a colon: one of several Workers has its Worker's name after that.
 	name string
+	// label is how its lines are marked; empty means name.
+	label string
 	// args are its flags.
 	args []string
 	// env is added to its environment.
@@ -54,11 +56,13 @@ type stack struct {
 	state     string
 	run       string
 	listeners *listeners
+	// meeting is where the stack meets others of its project root; nil when it is alone.
+	meeting *meeting
 }
 
 // processes returns the processes of the stack: a project's, or those of the MCP application.
 func (s *stack) processes() []process {
-	if s.options.Project != nil {
+	if len(s.options.Projects) > 0 {
 		return s.projectProcesses()
 	}
 	return []process{s.traces(), s.router(), s.sandbox(), s.auth(), s.host(), s.worker()}

@@ -5,14 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"slices"
 	"syscall"
 
 	"github.com/tandem-do/tandem/runtime/bundle"
 )
 
-// Project is a Worker that a stack runs instead of the MCP application.
+// Project is a Worker that a stack runs.
 type Project struct {
 	// Bundle is the Worker as it was built.
 	Bundle *bundle.Bundle
@@ -20,23 +19,37 @@ type Project struct {
 	Secrets map[string]string
 }
 
-// Files of a project's stack in its runtime directory.
+// Update is what a project has become.
+type Update struct {
+	// Index is the project's place in Options.Projects.
+	Index int
+	// Project is its new version.
+	Project *Project
+}
+
+// Ends of the names of a project's files in the runtime directory.
 const (
-	bundleFile  = "worker.bundle"
-	secretsFile = "secrets.json"
+	bundleSuffix  = ".bundle"
+	secretsSuffix = ".json"
+	socketSuffix  = ".sock"
 	// scriptHealthPath is where a script's worker answers probes.
 	scriptHealthPath = "/cdn-cgi/tandem/health"
 )
 
-// hasObjects reports whether the project has object classes or uses a service that is made of objects, for which a host
-// runs.
-func (p *Project) hasObjects() bool {
+// name is the Worker's.
+func (p *Project) name() string { return p.Bundle.Manifest().Name }
+
+// hasClasses reports whether the project has object classes.
+func (p *Project) hasClasses() bool { return len(p.Bundle.Manifest().Classes) > 0 }
+
+// usesServices reports whether the project uses a service that is made of objects.
+func (p *Project) usesServices() bool {
 	m := p.Bundle.Manifest()
-	return len(m.Classes)+len(m.KV)+len(m.Crons) > 0
+	return len(m.KV)+len(m.Crons) > 0
 }
 
-// writeProject writes what the processes of a project read as they start.
-func (s *stack) writeProject(p *Project) error {
+// writeProject writes what the processes of the i-th project read as they start.
+func (s *stack) writeProject(i int, p *Project) error {
 	secrets, err := json.Marshal(p.Secrets)
 	if err == nil && p.Secrets == nil {
 		secrets = []byte("{}")
@@ -44,90 +57,129 @@ func (s *stack) writeProject(p *Project) error {
 	if err != nil {
 		return fmt.Errorf("encode secrets: %w", err)
 	}
-	return errors.Join(
-		p.Bundle.WriteFile(filepath.Join(s.run, bundleFile)),
-		writeFile(filepath.Join(s.run, secretsFile), secrets),
-	)
+	return errors.Join(p.Bundle.WriteFile(s.bundlePath(i)), writeFile(s.secretsPath(i), secrets))
 }
 
-// bundleArgs are the flags by which a process finds the project.
-func (s *stack) bundleArgs() []string {
-	return []string{
-		"--bundle", filepath.Join(s.run, bundleFile), "--secrets-file", filepath.Join(s.run, secretsFile), "--development",
-	}
+// bundleArgs are the flags by which a process finds the i-th project.
+func (s *stack) bundleArgs(i int) []string {
+	return []string{"--bundle", s.bundlePath(i), "--secrets-file", s.secretsPath(i)}
 }
 
-// projectProcesses returns the processes of a project's stack.
+// projectProcesses returns the processes of a stack of projects. One that has joined another stack has no router and no
+// trace store.
 func (s *stack) projectProcesses() []process {
-	list := []process{s.projectTraces(), s.router()}
-	after := []string{nameRouter, nameTraces}
-	if s.options.Project.hasObjects() {
+	var list []process
+	var after []string
+	if s.keeper() == nil {
+		list = []process{s.projectTraces(), s.projectRouter()}
+		after = []string{nameRouter, nameTraces}
+	}
+	if s.needsHost() {
 		list = append(list, s.projectHost())
 		after = append(after, nameHost)
 	}
-	return append(list, s.projectWorker(after))
+	for i := range s.options.Projects {
+		list = append(list, s.projectWorker(i, after))
+	}
+	return list
 }
 
 func (s *stack) projectTraces() process {
 	p := s.traces()
 	p.args = slices.Clone(p.args[:6]) // without the links of the MCP application
-	p.args = append(p.args, "--link", "Worker="+s.listeners.worker.url())
+	for i, l := range s.listeners.workers() {
+		text := "Worker"
+		if i > 0 || len(s.options.Projects) > 1 {
+			text += " " + s.options.Projects[i].name()
+		}
+		p.args = append(p.args, "--link", text+"="+l.url())
+	}
+	return p
+}
+
+func (s *stack) projectRouter() process {
+	p := s.router()
+	p.args = append(p.args, "--follow-hosts")
 	return p
 }
 
 func (s *stack) projectHost() process {
-	p := s.overSocket(process{
-		name: nameHost, round: 1, after: []string{nameRouter},
-		args: append([]string{
-			"--address", "unix:" + s.socket(nameHost), "--state-dir", ObjectsDir(s.state),
-			"--router", "unix:" + s.socket(nameRouter),
-		}, s.bundleArgs()...),
-	})
+	p := process{
+		name: nameHost, round: 1,
+		args: []string{
+			"--address", "unix:" + s.socket(nameHost), "--state-dir", ObjectsDir(s.state), "--router", s.routerTarget(),
+			"--development",
+		},
+	}
+	for i := range s.options.Projects {
+		p.args = append(p.args, s.bundleArgs(i)...)
+	}
+	if s.keeper() == nil {
+		p.after = []string{nameRouter}
+	}
+	if !s.platform() {
+		p.args = append(p.args, "--platform-services=false")
+	}
 	if s.options.TestClock {
 		p.args = append(p.args, "--test-clock")
 	}
 	if s.options.StrictLimits {
 		p.args = append(p.args, "--strict-limits")
 	}
-	return p
+	return s.overSocket(p)
 }
 
-func (s *stack) projectWorker(after []string) process {
-	l := s.listeners.worker
+func (s *stack) projectWorker(i int, after []string) process {
+	l, socket := s.listeners.workers()[i], s.serviceSocket(i)
 	return process{
-		name: nameWorker, round: 0, after: after,
+		name: s.options.workerName(i), label: s.options.workerLabel(i), round: 0, after: after, socket: socket,
 		args: append([]string{
-			"--listen", fd(0), "--router", "unix:" + s.socket(nameRouter),
-		}, s.bundleArgs()...),
+			"--listen", fd(0), "--service-listen", "unix:" + socket, "--router", s.routerTarget(), "--development",
+		}, s.bundleArgs(i)...),
 		files:  []*os.File{l.file},
 		health: httpHealth(l.url() + scriptHealthPath),
 	}
 }
 
-// reload has the processes of the project run what it is now. They drain; their requests and objects' calls wait until the
-// next ones run.
-func (s *supervisor) reload(p *Project) {
-	if p.hasObjects() != s.options.Project.hasObjects() {
-		s.log.Warn("object classes, KV or crons have come or gone: stop tandem dev and start it again")
+// reload has the processes of a project run what it is now, and leaves the other Workers alone: its worker process drains
+// while requests wait for the next one, and the object host gives its classes the new code.
+func (s *supervisor) reload(u Update) {
+	p, have := u.Project, s.options.Projects[u.Index]
+	switch {
+	case p.name() != have.name():
+		s.log.Warn("the Worker has another name: stop tandem dev and start it again", "name", p.name(), "was", have.name())
+		return
+	case (p.hasClasses() || p.usesServices()) && s.children[nameHost] == nil && !s.hostElsewhere(p):
+		s.log.Warn("object classes, KV or crons have come: stop tandem dev and start it again")
 		return
 	}
-	if err := s.stack.writeProject(p); err != nil {
+	if err := s.stack.writeProject(u.Index, p); err != nil {
 		s.log.Error("the project was not reloaded", "err", err)
 		return
 	}
-	s.log.Info("project changed, reloading")
-	for _, name := range []string{nameWorker, nameHost} {
-		child, ok := s.children[name]
-		if !ok { // a project without objects has no host
-			continue
-		}
-		select {
-		case child.wake <- struct{}{}: // it may wait, for the last version did not start
-		default:
-		}
-		if pid := s.pids[name]; pid != 0 {
-			child.reloading.Store(true)
-			_ = syscall.Kill(pid, syscall.SIGTERM) // an error means that it has ended
-		}
+	s.log.Info("project changed, reloading", "worker", p.name())
+	if host := s.children[nameHost]; host != nil {
+		host.poke(syscall.SIGUSR1, s.pids[nameHost])
+	}
+	name := s.options.workerName(u.Index)
+	worker := s.children[name]
+	if s.pids[name] != 0 {
+		worker.reloading.Store(true)
+	}
+	worker.poke(syscall.SIGTERM, s.pids[name])
+}
+
+// hostElsewhere reports whether what a project has of objects is in another stack's host: the platform's services alone.
+func (s *supervisor) hostElsewhere(p *Project) bool { return !s.stack.platform() && !p.hasClasses() }
+
+// poke sends the process a signal, or ends its pause before the next start: it may wait since the last version did not
+// start.
+func (c *child) poke(signal syscall.Signal, pid int) {
+	select {
+	case c.wake <- struct{}{}:
+	default:
+	}
+	if pid != 0 {
+		_ = syscall.Kill(pid, signal) // an error means that it has ended
 	}
 }

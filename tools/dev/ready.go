@@ -1,6 +1,7 @@
 package dev
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -19,8 +21,10 @@ type Ready struct {
 	// MCPURL is the MCP endpoint, APIURL the origin of /api.
 	MCPURL string `json:"mcp_url,omitempty"`
 	APIURL string `json:"api_url,omitempty"`
-	// WorkerURL is the origin of a project's Worker; it is there instead of those above and of AuthURL.
-	WorkerURL string `json:"worker_url,omitempty"`
+	// WorkerURL is the origin of a project's Worker, the primary one of several; it is there instead of those above and of
+	// AuthURL. Workers are the origins of all by their names.
+	WorkerURL string            `json:"worker_url,omitempty"`
+	Workers   map[string]string `json:"workers,omitempty"`
 	// AuthURL is the authorization server's origin, DashboardURL the trace store's.
 	AuthURL      string `json:"auth_url,omitempty"`
 	DashboardURL string `json:"dashboard_url"`
@@ -30,23 +34,62 @@ type Ready struct {
 	StateDir string `json:"state_dir"`
 	// Pid is the supervisor's.
 	Pid int `json:"pid"`
-	// Pids are the children's by the names of their subcommands.
+	// Pids are the children's by the names of their subcommands; of the Workers after the first by "worker:" and their names.
 	Pids map[string]int `json:"pids"`
+	// JoinedPid is the supervisor's of the stack whose router and trace store this one uses; 0 when they are its own.
+	JoinedPid int `json:"joined_pid,omitempty"`
 }
 
 // describe says where everything of the stack is.
 func (s *stack) describe(pids map[string]int) Ready {
 	l := s.listeners
-	if s.options.Project != nil {
-		return Ready{
-			WorkerURL: l.worker.url(), DashboardURL: l.dashboard.url(), OTLPEndpoint: l.otlp.url(), StateDir: s.state,
-			Pid: os.Getpid(), Pids: maps.Clone(pids),
+	if len(s.options.Projects) > 0 {
+		r := Ready{
+			WorkerURL: l.worker.url(), Workers: map[string]string{}, DashboardURL: s.dashboardURL(),
+			OTLPEndpoint: s.otlpEndpoint(), StateDir: s.state, Pid: os.Getpid(), Pids: maps.Clone(pids),
 		}
+		for i, w := range l.workers() {
+			r.Workers[s.options.Projects[i].name()] = w.url()
+		}
+		if k := s.keeper(); k != nil {
+			r.JoinedPid = k.Pid
+		}
+		return r
 	}
 	return Ready{
 		MCPURL: s.mcpURL(), APIURL: l.worker.url(), AuthURL: l.auth.url(), DashboardURL: l.dashboard.url(),
 		OTLPEndpoint: l.otlp.url(), StateDir: s.state, Pid: os.Getpid(), Pids: maps.Clone(pids),
 	}
+}
+
+// workerRows are the rows of a stack of Workers, the primary one first.
+func (r Ready) workerRows() (rows [][2]string) {
+	names := slices.SortedFunc(maps.Keys(r.Workers), func(a, b string) int {
+		if primary := r.WorkerURL; r.Workers[a] == primary || r.Workers[b] == primary {
+			return cmp.Compare(btoi(r.Workers[b] == primary), btoi(r.Workers[a] == primary))
+		}
+		return cmp.Compare(a, b)
+	})
+	for _, name := range names {
+		row := "Worker"
+		if len(names) > 1 {
+			row += " " + name
+		}
+		rows = append(rows, [2]string{row, r.Workers[name]})
+	}
+	rows = append(rows,
+		[2]string{"Dashboard", r.DashboardURL}, [2]string{"OTLP/gRPC", r.OTLPEndpoint}, [2]string{"State", r.StateDir})
+	if r.JoinedPid != 0 {
+		rows = append(rows, [2]string{"Joined", fmt.Sprintf("the stack of tandem dev (pid %d): its router, its dashboard", r.JoinedPid)})
+	}
+	return rows
+}
+
+func btoi(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
 }
 
 // writeReady replaces the ready file in one step.
@@ -105,9 +148,7 @@ func printReady(out io.Writer, r Ready, took time.Duration) error {
 		{"Inspector", "npx @modelcontextprotocol/inspector, then Streamable HTTP and " + r.MCPURL},
 	}
 	if r.WorkerURL != "" {
-		main, rows = r.WorkerURL, [][2]string{
-			{"Worker", r.WorkerURL}, {"Dashboard", r.DashboardURL}, {"OTLP/gRPC", r.OTLPEndpoint}, {"State", r.StateDir},
-		}
+		main, rows = r.WorkerURL, r.workerRows()
 	}
 	for _, row := range rows {
 		fmt.Fprintf(w, "  %s\t%s\n", row[0], row[1])

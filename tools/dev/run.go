@@ -32,12 +32,17 @@ func Run(ctx context.Context, o Options) (err error) {
 	if err := checkClock(state.path, o.TestClock); err != nil {
 		return err
 	}
-	out := console.NewOutput(o.Stderr, len(nameHost), o.Color)
+	out := console.NewOutput(o.Stderr, o.labelWidth(), o.Color)
 	log := newLog(out.Source("tandem"), o)
 	var waiting func(port)
 	if state.orphaned {
 		waiting = func(p port) { log.Warn("waiting for the processes of a killed tandem dev to end", "port", p.port) }
 	}
+	st := &stack{options: o, state: state.path}
+	if err := st.meet(ctx); err != nil {
+		return err
+	}
+	defer closing(&err, st.leave)
 	ls, err := openListeners(ctx, o, waiting)
 	if err != nil {
 		return err
@@ -58,13 +63,16 @@ func Run(ctx context.Context, o Options) (err error) {
 		return fmt.Errorf("make lifeline: %w", err)
 	}
 	defer closing(&err, func() error { return errors.Join(lifeline.Close(), keep.Close()) })
-	st := &stack{options: o, state: state.path, run: run, listeners: ls}
+	st.run, st.listeners = run, ls
 	if err := st.writeRunning(); err != nil {
 		return err
 	}
 	defer closing(&err, st.clearRunning)
-	if o.Project != nil {
-		if err := st.writeProject(o.Project); err != nil {
+	if err := st.announce(); err != nil {
+		return err
+	}
+	for i, p := range o.Projects {
+		if err := st.writeProject(i, p); err != nil {
 			return err
 		}
 	}

@@ -51,7 +51,7 @@ func FindRunning(stateDir string) (*Running, error) {
 // writeRunning has the directory say where the stack is.
 func (s *stack) writeRunning() error {
 	text, err := json.MarshalIndent(Running{
-		Pid: os.Getpid(), ObjectsAddress: "unix:" + s.socket(nameHost), RouterAddress: "unix:" + s.socket(nameRouter),
+		Pid: os.Getpid(), ObjectsAddress: "unix:" + s.socket(nameHost), RouterAddress: s.routerTarget(),
 	}, "", "  ")
 	if err == nil {
 		err = writeFile(filepath.Join(s.state, runningFile), append(text, '\n'))

@@ -1,6 +1,7 @@
 package dev
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -51,7 +52,7 @@ func newSupervisor(ctx context.Context, st *stack, log *slog.Logger) *supervisor
 	s.common = []string{
 		"--lifeline", fmt.Sprint(lifelineFD), "--log-level", strings.ToLower(o.LogLevel.String()),
 		"--log-format", logFormat(o.Color),
-		"--otlp-endpoint", st.listeners.otlp.url(), "--trace-ratio", fmt.Sprint(o.TraceRatio),
+		"--otlp-endpoint", st.otlpEndpoint(), "--trace-ratio", fmt.Sprint(o.TraceRatio),
 	}
 	return s
 }
@@ -62,7 +63,7 @@ func (s *supervisor) add(out *console.Output, lifeline *os.File) {
 	for _, p := range s.stack.processes() {
 		s.order = append(s.order, p.name)
 		s.children[p.name] = &child{
-			process: p, sup: s, output: out.Source(p.name),
+			process: p, sup: s, output: out.Source(cmp.Or(p.label, p.name)),
 			first: make(chan struct{}), stop: make(chan struct{}), done: make(chan struct{}),
 			wake: make(chan struct{}, 1),
 		}
@@ -103,8 +104,8 @@ func (s *supervisor) run(ctx context.Context) error {
 			if err := s.handle(e); err != nil {
 				return errors.Join(err, s.drain())
 			}
-		case p := <-s.options.Updates:
-			s.reload(p)
+		case u := <-s.options.Updates:
+			s.reload(u)
 		case <-slow.C:
 			s.progress()
 		case <-ctx.Done():
