@@ -103,6 +103,10 @@ func (i *Isolate) stop(cause error) {
 // may be called from any goroutine.
 func (i *Isolate) Condemned() <-chan struct{} { return i.ctx.Done() }
 
+// Idle reports whether the isolate runs nothing and nothing waits to run: an event that begins now would not wait. It may
+// be called from any goroutine.
+func (i *Isolate) Idle() bool { return i.loop.idle() }
+
 // Interrupt stops the turn that runs, past anything that the script could catch: its event fails with this message and
 // OutcomeCanceled. It may be called from any goroutine; outside a turn it does nothing.
 func (i *Isolate) Interrupt(message string) {

@@ -3,6 +3,7 @@ package script
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 
 	"github.com/tandem-do/tandem/runtime/isolate"
 )
@@ -24,6 +25,8 @@ type seat struct {
 	// made is held while the isolate is made, guards isolate.
 	made    sync.Mutex
 	isolate *isolate.Isolate
+	// running is isolate for those who do not wait until it is made.
+	running atomic.Pointer[isolate.Isolate]
 	// events counts those on it. The pool's mu guards it.
 	events int
 }
@@ -36,19 +39,15 @@ func newPool(p *isolate.Program, size int, o isolate.Options) *pool {
 	return out
 }
 
-// take returns the isolate with the fewest events, and what to call when the event is over.
+// take returns an isolate that computes nothing now, if there is one, and of several the one with the fewest events; and
+// what to call when the event is over.
 func (p *pool) take(ctx context.Context) (release func(), i *isolate.Isolate, err error) {
 	p.mu.Lock()
 	if p.closed {
 		p.mu.Unlock()
 		return nil, nil, isolate.ErrClosed
 	}
-	s := p.seats[0]
-	for _, other := range p.seats[1:] {
-		if other.events < s.events {
-			s = other
-		}
-	}
+	s := p.choose()
 	s.events++
 	p.mu.Unlock()
 	release = func() {
@@ -63,6 +62,31 @@ func (p *pool) take(ctx context.Context) (release func(), i *isolate.Isolate, er
 	return release, i, nil
 }
 
+// choose returns the seat for an event. p.mu is held.
+func (p *pool) choose() *seat {
+	s := p.seats[0]
+	if s.events == 0 {
+		return s
+	}
+	idle := s.idle()
+	for _, other := range p.seats[1:] {
+		if other.events == 0 {
+			return other
+		}
+		otherIdle := other.idle()
+		if otherIdle && !idle || otherIdle == idle && other.events < s.events {
+			s, idle = other, otherIdle
+		}
+	}
+	return s
+}
+
+// idle reports whether the seat's isolate computes nothing now.
+func (s *seat) idle() bool {
+	i := s.running.Load()
+	return i != nil && i.Idle()
+}
+
 // live returns the isolate of a seat, which it makes at first need and again after a fault.
 func (p *pool) live(ctx context.Context, s *seat) (*isolate.Isolate, error) {
 	s.made.Lock()
@@ -72,6 +96,7 @@ func (p *pool) live(ctx context.Context, s *seat) (*isolate.Isolate, error) {
 		case <-s.isolate.Condemned():
 			s.isolate.Close()
 			s.isolate = nil
+			s.running.Store(nil)
 		default:
 			return s.isolate, nil
 		}
@@ -87,6 +112,7 @@ func (p *pool) live(ctx context.Context, s *seat) (*isolate.Isolate, error) {
 		return nil, err
 	}
 	s.isolate = i
+	s.running.Store(i)
 	return i, nil
 }
 
