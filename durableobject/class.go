@@ -41,6 +41,9 @@ type (
 type Class struct {
 	// Name is the class's name; with the worker's name it makes the unique key: <worker>-<Name>.
 	Name string
+	// Key is the unique key where it is another one, such as that of a class that was renamed. Events for <worker>-<Name>
+	// then go to the same objects, by their names.
+	Key string
 	// New makes an instance, before its first event; other events wait for it. An error breaks the object and is
 	// what its callers get. The instance may be a Fetcher and an Alarmer.
 	New func(ctx context.Context, s *State) (any, error)

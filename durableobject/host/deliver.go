@@ -68,7 +68,7 @@ func (h *Host) class(namespace string) (*class, error) {
 // fetch delivers a request to an object of this host.
 func (h *Host) fetch(ctx context.Context, c *class, t sidecar.Target, w http.ResponseWriter, r *http.Request) error {
 	ctx, span := telemetry.Start(ctx, telemetry.SpanObjectFetch)
-	err := h.deliver(c, targetOf(t), func(a *actor.Actor) error { return a.Fetch(ctx, t.Props, w, r) })
+	err := h.deliver(c, targetOf(c, t), func(a *actor.Actor) error { return a.Fetch(ctx, t.Props, w, r) })
 	if span.Sampled() {
 		span.SetString(telemetry.AttrHTTPMethod, r.Method)
 		h.describe(span, c, t, err)
@@ -81,7 +81,7 @@ func (h *Host) fetch(ctx context.Context, c *class, t sidecar.Target, w http.Res
 func (h *Host) call(ctx context.Context, c *class, t sidecar.Target, method string, args []byte) ([]byte, error) {
 	ctx, span := telemetry.Start(ctx, telemetry.SpanObjectCall)
 	var value []byte
-	err := h.deliver(c, targetOf(t), func(a *actor.Actor) (err error) {
+	err := h.deliver(c, targetOf(c, t), func(a *actor.Actor) (err error) {
 		value, err = a.Call(ctx, t.Props, method, args)
 		return err
 	})
@@ -142,7 +142,14 @@ func (h *Host) deliver(c *class, o target, event func(*actor.Actor) error) error
 	}
 }
 
-func targetOf(t sidecar.Target) target { return target{id: t.ID, name: t.Name, hasName: t.HasName} }
+// targetOf names the object of an event within its class. A namespace that only leads to the class has other IDs: there it
+// is the name that counts.
+func targetOf(c *class, t sidecar.Target) target {
+	if t.HasName && t.Namespace != c.namespace {
+		t.ID = c.ids.FromName(t.Name)
+	}
+	return target{id: t.ID, name: t.Name, hasName: t.HasName}
+}
 
 // describe puts on a span which object an event was for and how it ended.
 func (h *Host) describe(span telemetry.Span, c *class, t sidecar.Target, err error) {

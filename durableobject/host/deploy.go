@@ -1,6 +1,7 @@
 package host
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"maps"
@@ -37,11 +38,19 @@ func (s *classes) get(namespace string) *class {
 	return nil
 }
 
-func (s *classes) namespaces() []string {
-	if m := s.byNamespace.Load(); m != nil {
-		return slices.Sorted(maps.Keys(*m))
+// namespaces are those that the host takes events for. Where aliases is set, those are among them that lead to a class of
+// another key.
+func (s *classes) namespaces(aliases bool) (list []string) {
+	m := s.byNamespace.Load()
+	if m == nil {
+		return nil
 	}
-	return nil
+	for _, namespace := range slices.Sorted(maps.Keys(*m)) {
+		if aliases || (*m)[namespace].namespace == namespace {
+			list = append(list, namespace)
+		}
+	}
+	return list
 }
 
 // set gives a Worker these classes and no others; those that stay keep their place in the table. It returns all that the
@@ -53,22 +62,31 @@ func (s *classes) set(worker string, list []durableobject.Class) (had map[*class
 		maps.Copy(next, *m)
 	}
 	for key, c := range next {
-		if key[:len(key)-len(c.name)-1] == worker {
+		if c.worker == worker {
 			had[c] = true
 			delete(next, key)
 		}
 	}
+	aliases := map[string]*class{}
 	for _, one := range list {
-		key := worker + "-" + one.Name
+		alias := worker + "-" + one.Name
+		key := cmp.Or(one.Key, alias)
 		c := s.get(key)
-		if c == nil {
-			c, other = &class{namespace: key, name: one.Name, ids: objectid.NewNamespace(key)}, true
+		if c == nil || c.namespace != key {
+			c = &class{namespace: key, worker: worker, ids: objectid.NewNamespace(key)}
 		}
 		actors := one.ActorClass()
 		c.actors.Store(&actors)
-		next[key] = c
+		next[key], aliases[alias] = c, c
 	}
-	other = other || len(had) != len(list)
+	for alias, c := range aliases {
+		if next[alias] == nil {
+			next[alias] = c
+		}
+	}
+	if m := s.byNamespace.Load(); m == nil || !maps.Equal(*m, next) {
+		other = true
+	}
 	s.byNamespace.Store(&next)
 	return had, other
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -300,5 +301,38 @@ func (a *alarmed) Alarm(ctx context.Context, i durableobject.AlarmInfo) error {
 	return a.state.Await(ctx, func(ctx context.Context) error {
 		<-ctx.Done()
 		return context.Cause(ctx)
+	})
+}
+
+// A class that has another name keeps its objects, for callers who know it by either name. A new one of the old name gets
+// objects of its own.
+func TestRename(t *testing.T) {
+	t.Parallel()
+	bubble(t, versions("one", "Test"), func(t *testing.T, s *stack) {
+		want := func(namespace, want string) {
+			t.Helper()
+			stub := binding.NewNamespace(namespace, s.host.Local()).GetByName("a")
+			if got, err := durableobject.Call[string](t.Context(), stub, "add", 0); err != nil || got != want {
+				t.Errorf("%s: got %q, %v, want %q", namespace, got, err, want)
+			}
+		}
+		want("w-Test", "one 1")
+		renamed := versions("two", "New")
+		renamed[0].Key = "w-Test"
+		if err := s.host.Deploy(t.Context(), renamed); err != nil {
+			t.Fatal(err)
+		}
+		want("w-New", "two 2")
+		want("w-Test", "two 3")
+		again := versions("three", "New", "Test")
+		again[0].Key, again[1].Key = "w-Test", "w-Test.2"
+		if err := s.host.Deploy(t.Context(), again); err != nil {
+			t.Fatal(err)
+		}
+		want("w-New", "three 4")
+		want("w-Test.2", "three 1")
+		if got := (operator{s.host}).Namespaces(); !slices.Equal(got, []string{"w-Test", "w-Test.2"}) {
+			t.Errorf("operators see %q", got)
+		}
 	})
 }

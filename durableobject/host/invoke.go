@@ -28,7 +28,7 @@ func (h *Host) Invoke(ctx context.Context, t sidecar.Target, in sidecar.Invocati
 func (h *Host) invoke(ctx context.Context, c *class, t sidecar.Target, in sidecar.Invocation) (sidecar.Value, error) {
 	ctx, span := telemetry.Start(ctx, telemetry.SpanObjectCall)
 	var value sidecar.Value
-	err := h.deliver(c, targetOf(t), func(a *actor.Actor) (err error) {
+	err := h.deliver(c, targetOf(c, t), func(a *actor.Actor) (err error) {
 		value, err = a.Invoke(ctx, t.Props, in)
 		return err
 	})

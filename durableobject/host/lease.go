@@ -62,7 +62,7 @@ func (h *Host) keepLease(ctx context.Context, joined func(epoch uint64)) error {
 func (h *Host) join(ctx context.Context, incarnation string) (*routerpb.JoinResponse, error) {
 	req := &routerpb.JoinRequest{
 		HostId: h.store.HostID(), Incarnation: incarnation, Address: h.address,
-		Namespaces: h.classes.namespaces(), KnownEpoch: h.store.Epoch(),
+		Namespaces: h.classes.namespaces(true), KnownEpoch: h.store.Epoch(),
 	}
 	pause := firstRetry
 	for first := true; ; first = false {

@@ -29,7 +29,7 @@ func (o operator) State() admin.HostState {
 }
 
 // Namespaces implements admin.Host.
-func (o operator) Namespaces() []string { return o.host.classes.namespaces() }
+func (o operator) Namespaces() []string { return o.host.classes.namespaces(false) }
 
 // Actor implements admin.Host.
 func (o operator) Actor(namespace string, id objectid.ID) (actor.Snapshot, bool) {

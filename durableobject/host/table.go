@@ -30,8 +30,8 @@ type class struct {
 	// namespace is its unique key, ids derives its IDs.
 	namespace string
 	ids       objectid.Namespace
-	// name is the class's own, the second half of namespace.
-	name string
+	// worker is whose class it is.
+	worker string
 	// actors makes instances; a deployment changes it.
 	actors atomic.Pointer[actor.Class]
 }

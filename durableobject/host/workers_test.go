@@ -33,7 +33,7 @@ func TestDeployWorker(t *testing.T) {
 		if err := s.host.DeployWorker(t.Context(), "v", nil); err != nil {
 			t.Fatal(err)
 		}
-		if got := s.host.classes.namespaces(); len(got) != 1 || got[0] != "w-Test" {
+		if got := s.host.classes.namespaces(true); len(got) != 1 || got[0] != "w-Test" {
 			t.Errorf("left are %v", got)
 		}
 		want("w", "one 3")

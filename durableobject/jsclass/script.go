@@ -100,7 +100,9 @@ func New(o Options) (*Script, error) {
 func (s *Script) Classes() []durableobject.Class {
 	var out []durableobject.Class
 	for _, c := range s.o.Bundle.Manifest().Classes {
-		out = append(out, durableobject.Foreign(c.Name, &class{script: s, Class: c}))
+		one := durableobject.Foreign(c.Name, &class{script: s, Class: c})
+		one.Key = c.Key
+		out = append(out, one)
 	}
 	return out
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 )
 
 // Format says how a script takes events.
@@ -69,6 +70,17 @@ type Class struct {
 	SQLite bool `json:"sqlite,omitempty"`
 	// Previous are the names that the class had before, by its migrations, the latest first.
 	Previous []string `json:"previous,omitempty"`
+	// Key is the unique key of its namespace where that is not made of its names: the class was renamed or came from
+	// another Worker, and keeps its objects; or there was one of its name before, whose objects it must not get.
+	Key string `json:"key,omitempty"`
+}
+
+// UniqueKey is what the IDs of the class's objects are derived from. Like wrangler: made of the names of Worker and class.
+func (c Class) UniqueKey(worker string) string {
+	if c.Key != "" {
+		return c.Key
+	}
+	return worker + "-" + c.Name
 }
 
 // DurableObject binds a namespace.
@@ -79,11 +91,15 @@ type DurableObject struct {
 	Class string `json:"class"`
 	// Script is the name of the Worker that has the class; the Worker's own when it has it itself.
 	Script string `json:"script"`
+	// Key is the unique key of the namespace where that is not made of Script and Class: see Class.Key.
+	Key string `json:"key,omitempty"`
 }
 
 // UniqueKey is what the namespace's IDs are derived from. Like wrangler: the same key, so that its objects keep their
 // IDs.
-func (d DurableObject) UniqueKey() string { return d.Script + "-" + d.Class }
+func (d DurableObject) UniqueKey() string {
+	return Class{Name: d.Class, Key: d.Key}.UniqueKey(d.Script)
+}
 
 // Service binds an entrypoint of a Worker.
 type Service struct {
@@ -146,6 +162,14 @@ func (m *Manifest) Validate() error {
 		if n > maxEntries {
 			fault("a list has %d entries, at most %d", n, maxEntries)
 		}
+	}
+	keys := map[string]bool{}
+	for _, c := range m.Classes {
+		key := c.UniqueKey(m.Name)
+		if keys[key] || len(key) > 2*maxName || strings.HasPrefix(key, "@") { // those are the platform's
+			fault("unique key %q of class %q is there twice, or cannot be one", key, c.Name)
+		}
+		keys[key] = true
 	}
 	for _, v := range m.Vars {
 		if !json.Valid(v.Value) {

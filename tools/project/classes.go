@@ -20,14 +20,14 @@ func (n classNames) index(name string) int {
 func (d *decoder) classes(m *bundle.Manifest) {
 	migrations, exports := objects(d.v, "migrations"), d.v.get("exports")
 	names := classNames{}
-	tags := map[string]bool{}
+	tags, made := map[string]bool{}, map[string]int{}
 	for i, v := range migrations {
 		if tag := str(v, "tag"); tag != "" && tags[tag] {
 			d.warn("migrations[].tag", v.get("tag"), "\"migrations[%d].tag\" is %q, as in one before", i, tag)
 		} else {
 			tags[tag] = true
 		}
-		names = d.migrate(names, fmt.Sprintf("migrations[%d]", i), v)
+		names = d.migrate(names, fmt.Sprintf("migrations[%d]", i), v, made)
 	}
 	if exports != nil && exports.kind == kindObject {
 		names = d.exports(names, exports, len(migrations) > 0)
@@ -35,8 +35,9 @@ func (d *decoder) classes(m *bundle.Manifest) {
 	m.Classes = names
 }
 
-// migrate applies one migration.
-func (d *decoder) migrate(names classNames, path string, v *value) classNames {
+// migrate applies one migration. made counts the namespaces that each name has begun: that of a class whose name there was
+// before is a new one, as it is at Cloudflare.
+func (d *decoder) migrate(names classNames, path string, v *value, made map[string]int) classNames {
 	for i, c := range strs(v, "deleted_classes") {
 		at := names.index(c.text)
 		if at < 0 {
@@ -57,17 +58,31 @@ func (d *decoder) migrate(names classNames, path string, v *value) classNames {
 		case names.index(to) >= 0:
 			d.fail("migrations[].renamed_classes[]", r, "\"%s.renamed_classes[%d]\": there is a class %q already", path, i, to)
 		default:
+			names[at].Key = names[at].UniqueKey(d.p.Manifest.Name)
 			names[at].Name, names[at].Previous = to, append([]string{from}, names[at].Previous...)
 		}
 	}
 	for i, t := range objects(v, "transferred_classes") {
-		if to := str(t, "to"); to != "" {
-			names = d.newClass(names, fmt.Sprintf("%s.transferred_classes[%d]", path, i), t.get("to"), false)
+		to, known := str(t, "to"), len(names)
+		if to == "" {
+			continue
+		}
+		names = d.newClass(names, fmt.Sprintf("%s.transferred_classes[%d]", path, i), t.get("to"), false)
+		if worker, from := str(t, "from_script"), str(t, "from"); len(names) > known && worker != "" && from != "" {
+			names[known].Key = bundle.Class{Name: from}.UniqueKey(worker)
 		}
 	}
 	for _, kind := range []string{"new_classes", "new_sqlite_classes"} {
 		for i, c := range strs(v, kind) {
+			known := len(names)
 			names = d.newClass(names, fmt.Sprintf("%s.%s[%d]", path, kind, i), c, kind == "new_sqlite_classes")
+			if len(names) == known {
+				continue
+			}
+			if made[c.text]++; made[c.text] > 1 {
+				// No other class can be named so.
+				names[known].Key = fmt.Sprintf("%s.%d", names[known].UniqueKey(d.p.Manifest.Name), made[c.text])
+			}
 		}
 	}
 	return names
@@ -116,7 +131,11 @@ func (d *decoder) exports(names classNames, v *value, migrations bool) className
 		if !identifierPattern.MatchString(m.name) {
 			d.report(SeverityError, "exports.*", m.start, m.end, "%q is no name of a class", m.name)
 		}
-		names = append(names, bundle.Class{Name: m.name, SQLite: str(e, "storage") == "sqlite", Previous: previous[m.name]})
+		class := bundle.Class{Name: m.name, SQLite: str(e, "storage") == "sqlite", Previous: previous[m.name]}
+		if len(class.Previous) > 0 {
+			class.Key = bundle.Class{Name: class.Previous[0]}.UniqueKey(d.p.Manifest.Name)
+		}
+		names = append(names, class)
 	}
 	return names
 }
@@ -170,7 +189,11 @@ func (d *decoder) durableObjects(m *bundle.Manifest) {
 		if !d.binding("durable_objects", v, "name", b.Binding) || b.Class == "" {
 			continue
 		}
-		if _, known := m.Class(b.Class); !known && b.Script == m.Name {
+		class, known := m.Class(b.Class)
+		if b.Script == m.Name {
+			b.Key = class.Key
+		}
+		if !known && b.Script == m.Name {
 			d.identifier("durable_objects.bindings[].class_name", v.get("class_name"))
 			d.warn("durable_objects.bindings[].class_name", v.get("class_name"),
 				"the class %q is in no migration and not in \"exports\": its objects have no SQL storage", b.Class)

@@ -185,9 +185,9 @@ func TestLoad(t *testing.T) {
 					{Name: "TEXT", Value: json.RawMessage(`"x"`)}, {Name: "NUMBER", Value: json.RawMessage(`1.5`)},
 					{Name: "LIST", Value: list}, {Name: "YES", Value: json.RawMessage(`true`)},
 				},
-				Classes: []bundle.Class{{Name: "Room", Previous: []string{"Old"}}, {Name: "Sql", SQLite: true}},
+				Classes: []bundle.Class{{Name: "Room", Previous: []string{"Old"}, Key: "shop-Old"}, {Name: "Sql", SQLite: true}},
 				DurableObjects: []bundle.DurableObject{
-					{Binding: "ROOM", Class: "Room", Script: "shop"}, {Binding: "OTHER", Class: "Far", Script: "far-eu"},
+					{Binding: "ROOM", Class: "Room", Script: "shop", Key: "shop-Old"}, {Binding: "OTHER", Class: "Far", Script: "far-eu"},
 				},
 				Services: []bundle.Service{
 					{Binding: "AUTH", Worker: "auth", Entrypoint: "Api", Props: json.RawMessage(`{"role":"x"}`)},
@@ -306,10 +306,13 @@ func TestClasses(t *testing.T) {
 		classes          []bundle.Class
 	}{
 		{name: "renamed twice", text: `"migrations": [{"tag": "1", "new_sqlite_classes": ["A"]}, {"tag": "2", "renamed_classes": [{"from": "A", "to": "B"}]},
-			{"tag": "3", "renamed_classes": [{"from": "B", "to": "C"}]}]`, classes: []bundle.Class{{Name: "C", SQLite: true, Previous: []string{"B", "A"}}}},
-		{name: "transferred", text: `"migrations": [{"tag": "1", "transferred_classes": [{"from": "A", "from_script": "s", "to": "B"}]}]`, classes: []bundle.Class{{Name: "B"}}},
+			{"tag": "3", "renamed_classes": [{"from": "B", "to": "C"}]}]`, classes: []bundle.Class{{Name: "C", SQLite: true, Previous: []string{"B", "A"}, Key: "w-A"}}},
+		{name: "transferred", text: `"migrations": [{"tag": "1", "transferred_classes": [{"from": "A", "from_script": "s", "to": "B"}]}]`, classes: []bundle.Class{{Name: "B", Key: "s-A"}}},
 		{name: "deleted and new in one", text: `"migrations": [{"tag": "1", "new_classes": ["A"]}, {"tag": "2", "deleted_classes": ["A"], "new_sqlite_classes": ["A"]}]`,
-			classes: []bundle.Class{{Name: "A", SQLite: true}}},
+			classes: []bundle.Class{{Name: "A", SQLite: true, Key: "w-A.2"}}},
+		{name: "new after a rename", text: `"migrations": [{"tag": "1", "new_classes": ["A"]}, {"tag": "2", "renamed_classes": [{"from": "A", "to": "B"}]},
+			{"tag": "3", "new_classes": ["A"]}, {"tag": "4", "renamed_classes": [{"from": "A", "to": "C"}]}]`, classes: []bundle.Class{
+			{Name: "B", Previous: []string{"A"}, Key: "w-A"}, {Name: "C", Previous: []string{"A"}, Key: "w-A.2"}}},
 		{name: "new twice", text: `"migrations": [{"tag": "1", "new_classes": ["A"], "new_sqlite_classes": ["A"]}]`,
 			want: "2:74: error: \"migrations[0].new_sqlite_classes[0]\": there is a class \"A\" already\n"},
 		{name: "renamed from nothing", text: `"migrations": [{"tag": "1", "renamed_classes": [{"from": "A", "to": "B"}]}]`,
@@ -323,7 +326,7 @@ func TestClasses(t *testing.T) {
 		{name: "a tag twice", text: `"migrations": [{"tag": "1"}, {"tag": "1"}]`, want: "2:38: warning: \"migrations[1].tag\" is \"1\", as in one before\n"},
 		{name: "exports", text: `"exports": {"A": {"type": "durable-object", "storage": "sqlite"}, "B": {"type": "durable-object", "state": "expecting-transfer", "storage": "legacy-kv", "transfer_from": "s"},
 			"C": {"type": "durable-object", "state": "renamed", "renamed_to": "A"}, "D": {"type": "durable-object", "state": "deleted"}, "E": {"type": "worker"}}`,
-			classes: []bundle.Class{{Name: "A", SQLite: true, Previous: []string{"C"}}, {Name: "B"}}},
+			classes: []bundle.Class{{Name: "A", SQLite: true, Previous: []string{"C"}, Key: "w-C"}, {Name: "B"}}},
 		{name: "exports without storage", text: `"exports": {"A": {"type": "durable-object"}}`,
 			want: "2:13: error: \"exports.A\" has no \"storage\", which the state \"created\" needs\n"},
 		{name: "exports with what does not belong", text: `"exports": {"A": {"type": "durable-object", "state": "deleted", "storage": "sqlite"}}`,

@@ -7,7 +7,8 @@ import (
 
 // Together checks projects that run in one stack against each other, and returns errors and warnings. Two Workers of
 // one name are an error. A binding of a Worker that is not among them is a warning, since that Worker may come later,
-// as is one of an object class that its Worker does not declare.
+// as is one of an object class that its Worker does not declare. Bindings of classes that have other unique keys than by
+// their names get those.
 func Together(projects []*Project) []Diagnostic {
 	var list []Diagnostic
 	say := func(p *Project, severity Severity, format string, args ...any) {
@@ -31,12 +32,14 @@ func Together(projects []*Project) []Diagnostic {
 					suggestion(s.Worker, names))
 			}
 		}
-		for _, o := range p.Manifest.DurableObjects {
+		for i, o := range p.Manifest.DurableObjects {
 			other := byName[o.Script]
 			if other == nil {
 				say(p, SeverityWarning, "the objects of %s are of the Worker %q, which is not here%s", o.Binding, o.Script,
 					suggestion(o.Script, names))
-			} else if _, ok := other.Manifest.Class(o.Class); !ok {
+			} else if class, ok := other.Manifest.Class(o.Class); ok {
+				p.Manifest.DurableObjects[i].Key = class.Key
+			} else {
 				say(p, SeverityWarning, "the objects of %s are of the class %q, which the Worker %q does not declare", o.Binding,
 					o.Class, o.Script)
 			}
