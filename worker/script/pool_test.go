@@ -3,6 +3,7 @@ package script
 import (
 	"net/http"
 	"net/http/httptest"
+	"runtime"
 	"testing"
 
 	"github.com/tandem-do/tandem/runtime/isolate"
@@ -16,9 +17,11 @@ func TestPoolChooses(t *testing.T) {
 	s, err := New(t.Context(), Options{
 		Bundle:   newBundle(t, `export default { fetch() { console.log("computes"); return new Response(); } };`),
 		Isolates: 2,
-		OnLog: func(isolate.Entry) {
-			close(begun)
-			<-end
+		OnLog: func(e isolate.Entry) {
+			if e.Uncaught == nil {
+				close(begun)
+				<-end
+			}
 		},
 	}, nil)
 	if err != nil {
@@ -37,7 +40,10 @@ func TestPoolChooses(t *testing.T) {
 		}
 		return release, i
 	}
-	waiting, _ := hold(p.seats[0])
+	waiting, first := hold(p.seats[0])
+	for !first.Idle() {
+		runtime.Gosched()
+	}
 	computing, busy := hold(p.seats[1])
 	go func() {
 		_, err := webapi.Deliver(t.Context(), busy, httptest.NewRequest(http.MethodGet, "/", nil), webapi.Call{})
@@ -49,6 +55,9 @@ func TestPoolChooses(t *testing.T) {
 	close(end)
 	if err := <-ended; err != nil {
 		t.Error(err)
+	}
+	for !busy.Idle() {
+		runtime.Gosched() // its loop has still to end the task
 	}
 	fourth, _ := hold(p.seats[1])
 	for _, release := range []func(){waiting, computing, second, third, fourth} {
