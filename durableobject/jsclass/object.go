@@ -78,11 +78,7 @@ func (o *object) construct(*isolate.Event) (goja.Value, error) {
 	if e := o.engine.realm.Exports(); e != nil {
 		exports = e
 	}
-	state, err := o.engine.newState(goja.Undefined(), carry(o),
-		o.engine.classes.ID(o.state.ID(), name, named), exports)
-	if err != nil {
-		return nil, err
-	}
+	state := o.newState(o.engine.classes.ID(o.state.ID(), name, named), exports)
 	values, err := o.engine.realm.Env()
 	if err != nil {
 		return nil, err

@@ -204,9 +204,13 @@ var _ actor.Class = (*class)(nil)
 
 // engine is what the package keeps in an isolate.
 type engine struct {
-	realm               *webapi.Realm
-	classes             *env.Classes
-	newState, alarmInfo goja.Callable
+	realm     *webapi.Realm
+	classes   *env.Classes
+	alarmInfo goja.Callable
+	// state, storage and transaction are the prototypes of what scripts have of objects, and facets what all states have.
+	state, storage, transaction, facets *goja.Object
+	// kv and sql make properties of storage.
+	kv, sql *goja.Object
 	// isArray is the language's, and toMap makes a Map of an array of keys and values.
 	isArray, toMap goja.Callable
 }
@@ -253,7 +257,16 @@ func installState(i *isolate.Isolate) error {
 		return err
 	}
 	o := v.(*goja.Object)
-	g.newState, _ = goja.AssertFunction(o.Get("newState"))
+	for name, prototype := range map[string]**goja.Object{
+		"state": &g.state, "storage": &g.storage, "transaction": &g.transaction, "facets": &g.facets,
+		"kv": &g.kv, "sql": &g.sql,
+	} {
+		*prototype = o.Get(name).(*goja.Object)
+	}
+	g.classes.IsState = func(v goja.Value) bool {
+		_, ok := g.realm.Attached(v).(*stateHandle)
+		return ok
+	}
 	g.alarmInfo, _ = goja.AssertFunction(o.Get("alarmInfo"))
 	g.toMap, _ = goja.AssertFunction(o.Get("toMap"))
 	i.Runtime().ForOf(o.Get("platform"), func(c goja.Value) bool {

@@ -66,11 +66,10 @@ func (p *operations) block(call goja.FunctionCall) goja.Value {
 	return d.Promise()
 }
 
-// transaction is storage.transaction. The third argument makes the txn of a handle.
+// transaction is storage.transaction.
 func (p *operations) transaction(call goja.FunctionCall) goja.Value {
 	o := p.objectOf(call)
 	callback, _ := goja.AssertFunction(call.Argument(1))
-	makeTxn, _ := goja.AssertFunction(call.Argument(2))
 	t, d := o.here(), p.isolate.NewDeferred()
 	t.requests = append(t.requests, func(ctx context.Context) {
 		var value goja.Value
@@ -78,10 +77,8 @@ func (p *operations) transaction(call goja.FunctionCall) goja.Value {
 		err := o.state.Storage().Transaction(ctx, func(ctx context.Context) error {
 			txn.ctx = ctx
 			return o.section(ctx, func() (goja.Value, error) {
-				argument, err := makeTxn(goja.Undefined(), carry(txn))
-				if err != nil {
-					return nil, err
-				}
+				argument := p.isolate.Runtime().CreateObject(p.engine.transaction)
+				p.engine.realm.Attach(argument, txn)
 				return callback(goja.Undefined(), argument)
 			}, &value)
 		})

@@ -1,5 +1,5 @@
 // What a JavaScript object has as ctx. The value is a function of the host's functions and of what package env gives.
-(function (host, { make, guard, tag, missing, states }) {
+(function (host, { make, guard, natively, tag, missing }) {
 	const { defineProperty } = Object;
 	const isObject = (v) => (typeof v === "object" && v !== null) || typeof v === "function";
 	// flags are the options of a write or a read as bits.
@@ -32,18 +32,11 @@
 		throw missing("setAlarm", owner, 1, "date");
 	};
 
-	// natively gives a class methods that are the host's own: those that are called for nearly each event.
-	const natively = (c, methods) => {
-		for (const name of Object.keys(methods)) {
-			defineProperty(c.prototype, name, { value: methods[name], writable: true, configurable: true });
-		}
-	};
-
-	// The operations that storage and its transactions have in common. The host knows them by what it has attached.
+	// The operations that storage and its transactions have in common. The host makes both, and the states of objects, and
+	// knows them by what it has attached to them.
 	class Operations {
-		constructor(h) {
+		constructor() {
 			guard();
-			host.attach(this, h);
 		}
 		async list(options) {
 			return toMap(host.list(this, listOptions(this.constructor.name, options)));
@@ -123,27 +116,22 @@
 	const noSqlText = "SQL is not enabled for this Durable Object class. To enable it, change `new_classes` to " +
 		"`new_sqlite_classes` in the migrations of your wrangler file.";
 
-	// lazy is a property that an object has itself and makes when it is first read, as workerd's objects have them.
-	const lazy = (make) => ({ get: make, enumerable: true, configurable: true });
+	// become has a property that an object has itself, and makes when it is first read, be its value from then on. Like
+	// those of workerd's objects. The host defines kv and sql so.
 	const become = (o, name, value) => {
 		defineProperty(o, name, { value, enumerable: true, configurable: true });
 		return value;
 	};
-	const kv = lazy(function () {
+	const kv = function () {
 		if (!host.sqlite(this)) throw new Error(noKvText);
 		return become(this, "kv", make(SyncKvStorage, this, host.handle(this)));
-	});
-	const sql = lazy(function () {
+	};
+	const sql = function () {
 		if (!host.sqlite(this)) throw new Error(noSqlText);
 		return become(this, "sql", make(SqlStorage));
-	});
+	};
 
 	class DurableObjectStorage extends Operations {
-		constructor(h) {
-			super(h);
-			defineProperty(this, "sql", sql);
-			defineProperty(this, "kv", kv);
-		}
 		async deleteAll(options) {
 			host.deleteAll(this);
 		}
@@ -152,7 +140,7 @@
 		}
 		async transaction(closure) {
 			if (typeof closure !== "function") throw missing("transaction", "DurableObjectStorage", 1, "function");
-			return host.transaction(this, closure, (h) => make(DurableObjectTransaction, h));
+			return host.transaction(this, closure);
 		}
 		transactionSync(closure) {
 			if (typeof closure !== "function") throw missing("transactionSync", "DurableObjectStorage", 1, "function");
@@ -178,10 +166,8 @@
 	const facets = Object.freeze({ get: noFacets, abort: noFacets, delete: noFacets, clone: noFacets });
 	const socketText = "WebSockets in Durable Objects are not supported yet";
 	class DurableObjectState {
-		constructor(h, id, exports) {
+		constructor() {
 			guard();
-			states.add(this);
-			host.describe(this, h, id, exports, make(DurableObjectStorage, h), facets);
 		}
 		waitUntil(promise) {
 			if (arguments.length === 0) throw missing("waitUntil", "DurableObjectState", 1, "Promise");
@@ -221,8 +207,10 @@
 
 	return {
 		platform: [DurableObjectState, DurableObjectStorage, DurableObjectTransaction, SyncKvStorage, SqlStorage],
-		toMap,
-		newState: (h, id, exports) => make(DurableObjectState, h, id, exports),
+		toMap, facets, kv, sql,
+		state: DurableObjectState.prototype,
+		storage: DurableObjectStorage.prototype,
+		transaction: DurableObjectTransaction.prototype,
 		alarmInfo: (scheduledTime, retryCount) =>
 			Object.freeze({ isRetry: retryCount > 0, retryCount, scheduledTime }),
 	};

@@ -76,7 +76,7 @@ func (p *operations) hostFunctions() map[string]func(goja.FunctionCall) goja.Val
 		"getAlarm": p.getAlarm, "setAlarm": p.setAlarm, "deleteAlarm": p.deleteAlarm, "sync": p.sync,
 		"transaction": p.transaction, "transactionSync": p.transactionSync, "rollback": p.rollback,
 		"sqlite": p.sqlite, "waitUntil": p.waitUntil, "block": p.block, "abort": p.abort,
-		"attach": p.attach, "handle": p.handle, "describe": p.describe,
+		"attach": p.attach, "handle": p.handle,
 	}
 	for _, operation := range []string{"list", "getAlarm", "setAlarm", "deleteAlarm", "rollback"} {
 		f := functions[operation]
@@ -96,24 +96,6 @@ func (p *operations) attach(call goja.FunctionCall) goja.Value {
 
 // handle gives the handle behind an object.
 func (p *operations) handle(call goja.FunctionCall) goja.Value { return carry(p.handleOf(call)) }
-
-// describe gives the state of an object its properties.
-func (p *operations) describe(call goja.FunctionCall) goja.Value {
-	o, id, exports := call.Argument(0).(*goja.Object), call.Argument(2), call.Argument(3)
-	p.engine.realm.Attach(o, call.Argument(1).(*carried).handle)
-	for _, property := range []struct {
-		name  string
-		value goja.Value
-	}{
-		{"facets", call.Argument(5)}, {"container", goja.Undefined()}, {"storage", call.Argument(4)}, {"id", id},
-		{"props", p.isolate.Runtime().NewObject()}, {"exports", exports},
-	} {
-		if property.name != "exports" || !goja.IsUndefined(exports) {
-			_ = o.DefineDataProperty(property.name, property.value, goja.FLAG_FALSE, goja.FLAG_FALSE, goja.FLAG_TRUE)
-		}
-	}
-	return goja.Undefined()
-}
 
 // handleOf returns the handle behind the first argument.
 func (p *operations) handleOf(call goja.FunctionCall) handle { return p.behind(call.Argument(0)) }

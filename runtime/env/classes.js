@@ -24,35 +24,20 @@
 		making = false;
 	};
 
-	// key is what the constructors below want of the host alone.
-	const key = Symbol();
 	const illegal = () => new TypeError("Illegal constructor");
+	// natively gives a class methods that are the host's own: those that are called for nearly each event.
+	const natively = (c, methods) => {
+		for (const name of Object.keys(methods)) {
+			defineProperty(c.prototype, name, { value: methods[name], writable: true, configurable: true });
+		}
+	};
 
 	class DurableObjectId {
-		#handle;
-		constructor(k, handle) {
-			if (k !== key) throw illegal();
-			this.#handle = handle;
-			host.describeID(this, handle);
-		}
-		toString() {
-			return host.textOfID(this.#handle);
-		}
-		equals(other) {
-			if (!isID(other)) throw missing("equals", "DurableObjectId", 1, "DurableObjectId");
-			return host.equalIDs(this.#handle, other.#handle);
-		}
-		static is(v) {
-			return typeof v === "object" && v !== null && #handle in v;
-		}
-		static of(v) {
-			return v.#handle;
+		constructor() {
+			throw illegal();
 		}
 	}
-	const isID = DurableObjectId.is;
-	const handleOf = DurableObjectId.of;
-	delete DurableObjectId.is;
-	delete DurableObjectId.of;
+	natively(DurableObjectId, host.ids);
 	tag(DurableObjectId, "DurableObjectId");
 
 	// Of stubs the host makes the objects; the classes are there for their prototypes.
@@ -68,51 +53,17 @@
 	defineProperty(DurableObjectStub, "name", { value: "DurableObject" });
 	tag(DurableObjectStub, "DurableObject");
 
-	const routingModes = ["primary-only"];
-	const options = (o) => {
-		const mode = o?.routingMode;
-		if (mode !== undefined && !routingModes.includes(String(mode))) throw new RangeError("unknown routingMode: " + mode);
-	};
-	const jurisdictionText = "Jurisdiction restrictions are not implemented in workerd.";
 	class DurableObjectNamespace {
-		#namespace;
-		constructor(namespace) {
-			guard();
-			this.#namespace = namespace;
-		}
-		newUniqueId(o) {
-			if (o?.jurisdiction !== undefined && o.jurisdiction !== null) throw new Error(jurisdictionText);
-			return new DurableObjectId(key, host.uniqueID(this.#namespace));
-		}
-		idFromName(name) {
-			if (arguments.length === 0) throw missing("idFromName", "DurableObjectNamespace", 1, "string");
-			return new DurableObjectId(key, host.namedID(this.#namespace, String(name)));
-		}
-		idFromString(text) {
-			if (arguments.length === 0) throw missing("idFromString", "DurableObjectNamespace", 1, "string");
-			return new DurableObjectId(key, host.parseID(this.#namespace, String(text)));
-		}
-		get(id, o) {
-			if (!isID(id)) throw missing("get", "DurableObjectNamespace", 1, "DurableObjectId");
-			if (o !== undefined) options(o);
-			return host.stub(this.#namespace, handleOf(id), id);
-		}
-		getByName(name, o) {
-			if (arguments.length === 0) throw missing("getByName", "DurableObjectNamespace", 1, "string");
-			return this.get(this.idFromName(name), o);
-		}
-		jurisdiction(name) {
-			if (name !== undefined && name !== null) throw new Error(jurisdictionText);
-			return make(DurableObjectNamespace, this.#namespace);
+		constructor() {
+			throw illegal();
 		}
 	}
+	natively(DurableObjectNamespace, host.namespaces);
 	tag(DurableObjectNamespace, "DurableObjectNamespace");
 
-	// states are the DurableObjectState objects that there are.
-	const states = new WeakSet();
 	class DurableObject {
 		constructor(ctx, env) {
-			if (!states.has(ctx)) {
+			if (!host.isState(ctx)) {
 				throw new TypeError("Failed to construct 'DurableObjectBase': constructor parameter 1 is not of type 'DurableObjectState'.");
 			}
 			this.ctx = ctx;
@@ -215,14 +166,14 @@
 	};
 
 	return {
-		namespace: (n) => make(DurableObjectNamespace, n),
 		tell: (functions, value) => {
 			for (let n = 0; n < functions.length; n++) functions[n](value);
 		},
 		services: Fetcher.prototype,
 		objects: DurableObjectStub.prototype,
-		id: (handle) => new DurableObjectId(key, handle),
-		states, invoke, follow, make, guard, tag, missing,
+		ids: DurableObjectId.prototype,
+		namespaces: DurableObjectNamespace.prototype,
+		invoke, follow, make, guard, natively, tag, missing,
 		isEntrypoint: (v) => typeof v === "function" && v.prototype instanceof WorkerEntrypoint,
 		supportsRPC: (instance) => instance instanceof DurableObject,
 		platform: [DurableObjectId, DurableObjectNamespace, Fetcher, DurableObjectStub],

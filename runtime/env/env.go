@@ -121,14 +121,17 @@ func (o Options) setRefusals(r *webapi.Realm, c *Classes, env *goja.Object) erro
 // Classes are the classes of one isolate. Its methods run on the isolate's goroutine.
 type Classes struct {
 	realm *webapi.Realm
-	// Internals are what the script of the classes gives to those of other packages: make, guard, tag, missing, states.
+	// Internals are what the script of the classes gives to those of other packages: make, guard, natively, tag, missing.
 	Internals *goja.Object
+	// IsState reports whether a value is what objects have as ctx; nil where there are none.
+	IsState func(goja.Value) bool
 
-	module                        *goja.Object
-	namespace, id, invoke, hasRPC goja.Callable
-	tell                          goja.Callable
-	entrypoint, followPath        goja.Callable
-	stubs                         stubObjects
+	module                         *goja.Object
+	invoke, followPath, entrypoint goja.Callable
+	hasRPC, tell                   goja.Callable
+	stubs                          stubObjects
+	// ids and namespaces are the prototypes of IDs and of namespaces.
+	ids, namespaces *goja.Object
 	// fault is why the call that was looked for last cannot be made, and unfound what is returned then.
 	fault   error
 	unfound *goja.Object
@@ -163,8 +166,7 @@ func ClassesOf(r *webapi.Realm) (*Classes, error) {
 	}
 	c.Internals = v.(*goja.Object)
 	c.module = c.Internals.Get("module").(*goja.Object)
-	c.namespace, _ = goja.AssertFunction(c.Internals.Get("namespace"))
-	c.id, _ = goja.AssertFunction(c.Internals.Get("id"))
+	c.ids, c.namespaces = c.Internals.Get("ids").(*goja.Object), c.Internals.Get("namespaces").(*goja.Object)
 	c.invoke, _ = goja.AssertFunction(c.Internals.Get("invoke"))
 	c.followPath, _ = goja.AssertFunction(c.Internals.Get("follow"))
 	c.entrypoint, _ = goja.AssertFunction(c.Internals.Get("isEntrypoint"))
@@ -183,24 +185,45 @@ func ClassesOf(r *webapi.Realm) (*Classes, error) {
 
 // host are the functions that the script is built on.
 func (c *Classes) host() (*goja.Object, error) {
-	i := c.realm.Isolate()
-	o := i.Runtime().NewObject()
-	for name, f := range map[string]func(goja.FunctionCall) goja.Value{
-		"uniqueID": c.uniqueID, "namedID": c.namedID, "parseID": c.parseID,
-		"describeID": c.describeID, "textOfID": c.textOfID, "equalIDs": c.equalIDs,
-		"stub": c.stub, "fetch": c.fetch, "noMethod": c.noMethod, "notFunction": c.notFunction,
-		"newStub": c.newStub, "dup": c.dup, "dispose": c.dispose, "await": c.await, "promise": c.promise,
-	} {
-		if err := o.Set(name, i.Function(name, 0, f)); err != nil {
+	host, err := c.functions([]function{
+		{"fetch", c.fetch}, {"noMethod", c.noMethod}, {"notFunction", c.notFunction}, {"newStub", c.newStub}, {"dup", c.dup},
+		{"dispose", c.dispose}, {"await", c.await}, {"promise", c.promise}, {"isState", c.isState},
+	})
+	if err != nil {
+		return nil, err
+	}
+	for name, methods := range map[string][]function{"ids": c.idMethods(), "namespaces": c.namespaceMethods()} {
+		o, err := c.functions(methods)
+		if err != nil {
+			return nil, err
+		}
+		if err := host.Set(name, o); err != nil {
 			return nil, err
 		}
 	}
-	return o, o.Set("tagged", c.realm.Tagged())
+	return host, host.Set("tagged", c.realm.Tagged())
 }
 
-// Namespace makes the object of a namespace.
-func (c *Classes) Namespace(n *binding.Namespace) goja.Value {
-	return c.must(c.namespace(goja.Undefined(), c.realm.Isolate().Runtime().ToValue(n)))
+// function is one of the host's, with its name.
+type function struct {
+	name string
+	f    func(goja.FunctionCall) goja.Value
+}
+
+// functions makes an object of functions.
+func (c *Classes) functions(list []function) (*goja.Object, error) {
+	i := c.realm.Isolate()
+	o := i.Runtime().NewObject()
+	for _, f := range list {
+		if err := o.Set(f.name, i.Function(f.name, 0, f.f)); err != nil {
+			return nil, err
+		}
+	}
+	return o, nil
+}
+
+func (c *Classes) isState(call goja.FunctionCall) goja.Value {
+	return c.realm.Isolate().Runtime().ToValue(c.IsState != nil && c.IsState(call.Argument(0)))
 }
 
 func (c *Classes) mustNot(err error) {
@@ -249,10 +272,6 @@ func (c *Classes) noMethod(call goja.FunctionCall) goja.Value {
 func (c *Classes) notFunction(call goja.FunctionCall) goja.Value {
 	c.fault = sidecar.NotFunction([]string{call.Argument(0).String()})
 	return c.unfound
-}
-
-func namespaceOf(call goja.FunctionCall) *binding.Namespace {
-	return call.Argument(0).Export().(*binding.Namespace)
 }
 
 // workersModule makes the module cloudflare:workers.

@@ -17,16 +17,6 @@ type Invoker interface {
 	Invoke(ctx context.Context, in sidecar.Invocation) (sidecar.Value, error)
 }
 
-// stub makes the stub of an ID.
-func (c *Classes) stub(call goja.FunctionCall) goja.Value {
-	n, id := namespaceOf(call), idOf(call.Argument(1))
-	s := n.Get(id.ID)
-	if id.named && (id.namespace == n || n.IDs().FromName(id.name) == id.ID) {
-		s = n.GetNamed(id.ID, id.name)
-	}
-	return c.stubs.new(&stub{callee: s, invoker: s}, call.Argument(2), id.nameValue(c.realm.Isolate().Runtime()))
-}
-
 // stub is what is behind the object of a stub. Its calls leave in the order in which they were made.
 type stub struct {
 	// callee is an object or a service; nil for a stub of RPC.
