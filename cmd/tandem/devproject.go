@@ -62,7 +62,7 @@ func (r *projectRun) load(sys system) ([]*project.Project, error) {
 }
 
 // configure sets what follows from the projects and the flags.
-func (r *projectRun) configure(o *dev.Options, list []*project.Project) error {
+func (r *projectRun) configure(sys system, o *dev.Options, list []*project.Project) error {
 	primary := list[0]
 	if !r.flags.Changed("state-dir") && !o.Ephemeral {
 		o.StateDir = filepath.Join(primary.Dir, defaultStateDir)
@@ -78,6 +78,7 @@ func (r *projectRun) configure(o *dev.Options, list []*project.Project) error {
 			return err
 		}
 		o.Root = root
+		o.RuntimeDir, _ = sys.lookup("XDG_RUNTIME_DIR")
 	}
 	if err := o.Validate(); err != nil {
 		return usageError{err}
@@ -91,7 +92,7 @@ func runProjects(sys system, r projectRun, o dev.Options) error {
 	if err != nil {
 		return err
 	}
-	if err := r.configure(&o, list); err != nil {
+	if err := r.configure(sys, &o, list); err != nil {
 		return err
 	}
 	return underSignals(&o, func(ctx context.Context) error {

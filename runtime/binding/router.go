@@ -29,8 +29,8 @@ const (
 // epoch, drains or cannot be reached.
 //
 // A call that has surely not run is made again, until it runs or Patience is over, which is
-// ReasonUnplaced. A Worker that the router does not know is ReasonNoSuchWorker at once. A call that may have run is never made again: ReasonDisconnected is the caller's to judge.
-// It may be used from any goroutine.
+// ReasonUnplaced. A Worker that the router does not know is ReasonNoSuchWorker at once. A call that may have run is
+// never made again: ReasonDisconnected is the caller's to judge. It may be used from any goroutine.
 type Router struct {
 	o RouterOptions
 

@@ -105,14 +105,26 @@ func fakeChild(name string, args []string) int {
 	for _, known := range []string{
 		"otlp-listen", "state-dir", "session-key-file", "link", "public-url", "audience", "address", "router", "sandbox",
 		"session-timeout", "paused-session-timeout", "approval-window", "issuer", "log-level", "log-format",
-		"otlp-endpoint", "trace-ratio",
+		"otlp-endpoint", "trace-ratio", "trace-limit",
+		"service-listen", "bundle", "secrets-file",
 	} {
 		flags.String(known, "", "")
 	}
-	flags.Bool("reflection", false, "")
+	for _, known := range []string{"reflection", "development", "follow-hosts", "platform-services"} {
+		flags.Bool(known, false, "")
+	}
 	flags.Parse(args)
 
 	end := make(chan struct{}, 3)
+	if name == nameHost {
+		reloads := make(chan os.Signal, 1)
+		signal.Notify(reloads, syscall.SIGUSR1)
+		go func() {
+			for range reloads {
+				fmt.Fprintln(watch, name, "reload", os.Getpid())
+			}
+		}()
+	}
 	terms := make(chan os.Signal, 1)
 	signal.Notify(terms, syscall.SIGTERM)
 	if mode == modeStubborn {

@@ -66,10 +66,10 @@ type met struct {
 	DashboardURL string `json:"dashboard_url"`
 }
 
-// openMeeting goes to the meeting place of a project root. Errors: *BusyError when a stack there runs a Worker of one of
+// openMeeting goes to the meeting place of a project root, below base or a temporary directory. Errors: *BusyError when a stack there runs a Worker of one of
 // these names.
-func openMeeting(ctx context.Context, root string, workers []string) (*meeting, error) {
-	base, err := meetingBase()
+func openMeeting(ctx context.Context, base, root string, workers []string) (*meeting, error) {
+	base, err := meetingBase(base)
 	if err != nil {
 		return nil, err
 	}
@@ -85,9 +85,9 @@ func openMeeting(ctx context.Context, root string, workers []string) (*meeting, 
 }
 
 // meetingBase returns the directory of all of this user's meeting places, which it makes. Nobody else may use it.
-func meetingBase() (string, error) {
+func meetingBase(base string) (string, error) {
 	var errs []error
-	for _, dir := range []string{os.Getenv("XDG_RUNTIME_DIR"), os.TempDir(), "/tmp"} {
+	for _, dir := range []string{base, os.TempDir(), "/tmp"} {
 		if dir == "" {
 			continue
 		}

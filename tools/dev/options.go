@@ -33,6 +33,8 @@ type Options struct {
 	// Root is the project root: stacks of projects with the same one run with one router, and their Workers reach each
 	// other. Empty for a stack that is alone.
 	Root string
+	// RuntimeDir is where such stacks find each other: $XDG_RUNTIME_DIR. Default: the directory of temporary files.
+	RuntimeDir string
 	// SearchPort and SearchDashboardPort have the next free port taken when Port or DashboardPort is busy.
 	SearchPort, SearchDashboardPort bool
 	// Port is the worker's, DashboardPort the trace store's, AuthPort the authorization server's, OTLPPort

@@ -80,7 +80,7 @@ func (r Ready) workerRows() (rows [][2]string) {
 	rows = append(rows,
 		[2]string{"Dashboard", r.DashboardURL}, [2]string{"OTLP/gRPC", r.OTLPEndpoint}, [2]string{"State", r.StateDir})
 	if r.JoinedPid != 0 {
-		rows = append(rows, [2]string{"Joined", fmt.Sprintf("the stack of tandem dev (pid %d): its router, its dashboard", r.JoinedPid)})
+		rows = append(rows, [2]string{"Joined", fmt.Sprintf("the stack of tandem dev (pid %d)", r.JoinedPid)})
 	}
 	return rows
 }

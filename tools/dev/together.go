@@ -17,7 +17,7 @@ func (s *stack) meet(ctx context.Context) (err error) {
 	for _, p := range s.options.Projects {
 		names = append(names, p.name())
 	}
-	if s.meeting, err = openMeeting(ctx, s.options.Root, names); err != nil {
+	if s.meeting, err = openMeeting(ctx, s.options.RuntimeDir, s.options.Root, names); err != nil {
 		return err
 	}
 	if s.options.uses((*Project).hasClasses) || s.options.uses((*Project).usesServices) {
