@@ -37,6 +37,7 @@ type processFlags struct {
 	format      string
 	otlp        string
 	ratio       float64
+	traceLimit  int
 	lifeline    int
 	reflection  bool
 	profiles    string
@@ -72,11 +73,13 @@ func (p *process) command(cmd *cobra.Command) *cobra.Command {
 		fs.StringVar(&p.flags.otlp, "otlp-endpoint", "", "OTLP/gRPC collector, host:port or URL; none turns tracing off")
 		fromEnv(fs, "otlp-endpoint", "OTEL_EXPORTER_OTLP_ENDPOINT")
 		addRatioFlag(fs, &p.flags.ratio)
+		fs.IntVar(&p.flags.traceLimit, "trace-limit", 0, "new traces that are recorded in a second at most; 0: any")
 	} else {
 		// The supervisor gives every process the same common flags.
 		fs.StringVar(&p.flags.otlp, "otlp-endpoint", "", "not used")
 		fs.Var(ratioValue{&p.flags.ratio}, "trace-ratio", "not used")
-		hide(fs, "otlp-endpoint", "trace-ratio")
+		fs.IntVar(&p.flags.traceLimit, "trace-limit", 0, "not used")
+		hide(fs, "otlp-endpoint", "trace-ratio", "trace-limit")
 	}
 	fs.IntVar(&p.flags.lifeline, "lifeline", -1, "descriptor of a pipe; drain when its other end is closed")
 	fs.StringVar(&p.flags.profiles, "profile-dir", "", "directory for a unix socket of net/http/pprof; none by default")
@@ -156,7 +159,8 @@ func (p *process) run(name string, fs *pflag.FlagSet) error {
 func (p *process) traceAndServe(ctx context.Context, name string, log *slog.Logger) (err error) {
 	if p.traced {
 		shutdown, err := telemetry.Setup(ctx, telemetry.Options{
-			Service: name, Endpoint: p.flags.otlp, SampleRatio: p.flags.ratio, Version: buildVersion(), Log: log,
+			Service: name, Endpoint: p.flags.otlp, SampleRatio: p.flags.ratio, TracesPerSecond: p.flags.traceLimit,
+			Version: buildVersion(), Log: log,
 		})
 		if err != nil {
 			return usageError{err}

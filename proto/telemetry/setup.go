@@ -44,6 +44,9 @@ type Options struct {
 	// SampleRatio is the share of new traces that are recorded, above 0 and at most 1. Zero means 1.
 	// A trace that a caller began keeps the caller's decision.
 	SampleRatio float64
+	// TracesPerSecond is how many new traces are recorded in a second at most, of those that the ratio takes: what is
+	// recorded has all its spans then, however many requests come. Zero means any number.
+	TracesPerSecond int
 	// Version is the service.version; empty leaves it out.
 	Version string
 	// Log takes the exporter's faults, at most one a minute; nil discards them.
@@ -117,6 +120,9 @@ func (o Options) validate() error {
 	if !(o.SampleRatio >= 0 && o.SampleRatio <= 1) {
 		errs = append(errs, fmt.Errorf("telemetry sample ratio %v is not above 0 and at most 1", o.SampleRatio))
 	}
+	if o.TracesPerSecond < 0 {
+		errs = append(errs, fmt.Errorf("telemetry traces per second %d are below 0", o.TracesPerSecond))
+	}
 	return errors.Join(errs...)
 }
 
@@ -135,7 +141,7 @@ func newProvider(o Options, exporter sdktrace.SpanExporter) *provider {
 	limits.AttributeValueLengthLimit = maxValueBytes
 	sdk := sdktrace.NewTracerProvider(
 		sdktrace.WithResource(resource.NewSchemaless(attrs...)),
-		sdktrace.WithSampler(sdktrace.ParentBased(sdktrace.TraceIDRatioBased(ratio))),
+		sdktrace.WithSampler(sdktrace.ParentBased(limited(sdktrace.TraceIDRatioBased(ratio), o.TracesPerSecond))),
 		sdktrace.WithRawSpanLimits(limits),
 		sdktrace.WithBatcher(exporter, sdktrace.WithBatchTimeout(batchDelay),
 			sdktrace.WithMaxQueueSize(queueSpans), sdktrace.WithMaxExportBatchSize(batchSpans),

@@ -14,6 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"go.opentelemetry.io/otel"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/trace"
 	coltracepb "go.opentelemetry.io/proto/otlp/collector/trace/v1"
 	commonpb "go.opentelemetry.io/proto/otlp/common/v1"
@@ -232,6 +233,26 @@ func TestSampleRatio(t *testing.T) {
 	if got := len(c.got()); got != 2*sampled {
 		t.Errorf("exported %d spans, want %d", got, 2*sampled)
 	}
+}
+
+// Of many requests at once only so many are recorded, each with all its spans.
+func TestTracesPerSecond(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		sampler := limited(sdktrace.TraceIDRatioBased(1), 10)
+		p := sdktrace.SamplingParameters{ParentContext: t.Context(), TraceID: trace.TraceID{1}}
+		for second := range 3 {
+			taken := 0
+			for range 100 {
+				if sampler.ShouldSample(p).Decision == sdktrace.RecordAndSample {
+					taken++
+				}
+			}
+			if taken != 10 {
+				t.Errorf("second %d: %d traces are recorded, want 10", second, taken)
+			}
+			time.Sleep(time.Second)
+		}
+	})
 }
 
 // A client that has decided is followed, whatever the ratio says.
