@@ -30,9 +30,10 @@ func newImport(sys system) *cobra.Command {
 	f := importFlags{state: defaultStateDir}
 	cmd := &cobra.Command{
 		Use:   "import SOURCE",
-		Short: "Import Durable Object state of wrangler dev or workerd serve",
+		Short: "Import Durable Objects and KV of wrangler dev or workerd serve",
 		Long: `Import the Durable Objects that wrangler dev or workerd serve have stored: keys and values, alarms, and
-names where they are known. SQL tables are reported and not imported yet. SOURCE is .wrangler/state, the
+names where they are known. The KV namespaces of wrangler dev come over too: values, metadata, expirations.
+SQL tables are reported and not imported yet. SOURCE is .wrangler/state, the
 project that has it, or the directory of workerd's localDisk; it is only read. Stop what writes it first.
 
 ` + exitTable,
@@ -50,7 +51,7 @@ project that has it, or the directory of workerd's localDisk; it is only read. S
 	fs.SortFlags = false
 	fs.StringVar(&f.state, "state-dir", f.state, "state directory of tandem dev, or store directory of an object host")
 	fs.BoolVar(&f.options.DryRun, "dry-run", false, "read and report everything, write nothing")
-	fs.BoolVar(&f.options.Overwrite, "overwrite", false, "replace objects that have other state in the target")
+	fs.BoolVar(&f.options.Overwrite, "overwrite", false, "replace objects and keys of KV that have other state in the target")
 	fs.BoolVar(&f.options.Partial, "partial", false, "import objects without those values that can't come over")
 	fs.StringArrayVar(&f.rename, "rename", nil, "OLD=NEW unique key (<worker>-<Class>); needs names; repeatable")
 	fs.StringVar(&f.names, "names", "", "file of names that objects may have, one a line")

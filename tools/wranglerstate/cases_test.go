@@ -322,7 +322,7 @@ func TestSources(t *testing.T) {
 	state := filepath.Join(project, ".wrangler", "state")
 	id := room().FromName("ada").String()
 	writeFake(t, filepath.Join(state, "v3", "do"), id, values)
-	other := filepath.Join(state, "v3", "kv", "miniflare-KVNamespaceObject", id+sqliteSuffix)
+	other := filepath.Join(state, "v3", "r2", "miniflare-R2BucketObject", id+sqliteSuffix)
 	queue := filepath.Join(state, "workerd", "queues", "QueueShard", id+sqliteSuffix)
 	for _, path := range []string{other, queue} {
 		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
@@ -335,14 +335,14 @@ func TestSources(t *testing.T) {
 	if err := os.Symlink(filepath.Join(state, "v3", "do", "chat-Room"), filepath.Join(linked, "chat-Room")); err != nil {
 		t.Fatal(err)
 	}
-	both := []string{"imported 2 objects", "v3/kv\n  not importable yet: state of the platform, 1 database",
+	both := []string{"imported 2 objects", "v3/r2\n  not importable yet: state of the platform, 1 database",
 		"workerd/queues\n  not importable yet: state of the platform, 1 database"}
 	for name, test := range map[string]struct {
 		dir  string
 		want []string
 	}{
 		"project": {project, both}, ".wrangler": {filepath.Join(project, ".wrangler"), both}, "state": {state, both},
-		"v3":        {filepath.Join(state, "v3"), []string{"chat-Room (do/chat-Room)", "imported 1 object,", "kv\n  not importable"}},
+		"v3":        {filepath.Join(state, "v3"), []string{"chat-Room (do/chat-Room)", "imported 1 object,", "r2\n  not importable"}},
 		"do":        {filepath.Join(state, "v3", "do"), []string{"chat-Room (chat-Room)", "imported 1 object,"}},
 		"namespace": {filepath.Join(state, "v3", "do", "chat-Room"), []string{"chat-Room (chat-Room)", "imported 1 object,"}},
 		"link":      {linked, []string{"chat-Room (chat-Room)", "imported 1 object,"}},

@@ -80,15 +80,6 @@ func Import(ctx context.Context, o Options) (report *Report, err error) {
 		}
 	}
 	report = &Report{Source: s.root, DryRun: o.DryRun}
-	for _, f := range s.platform {
-		n, err := countDatabases(f.path)
-		if err != nil {
-			return report, fmt.Errorf("read source: %w", err)
-		}
-		if n > 0 {
-			report.Platform = append(report.Platform, Platform{Folder: f.shown, Databases: n})
-		}
-	}
 	im := &importer{Options: o, report: report, shown: time.Now(), progressEvery: defaultProgressEvery}
 	if im.target, err = openTarget(ctx, o.Target, o.DryRun); err != nil {
 		return report, err
@@ -97,6 +88,18 @@ func Import(ctx context.Context, o Options) (report *Report, err error) {
 	for _, f := range s.namespaces {
 		if err := im.namespace(ctx, f); err != nil {
 			return report, fmt.Errorf("import namespace %q: %w", f.uniqueKey, err)
+		}
+	}
+	for _, f := range s.platform {
+		n, err := countDatabases(f.path)
+		if f.uniqueKey == folderKV {
+			n, err = im.kv(ctx, f)
+		}
+		if err != nil {
+			return report, fmt.Errorf("read source: %w", err)
+		}
+		if n > 0 {
+			report.Platform = append(report.Platform, Platform{Folder: f.shown, Databases: n})
 		}
 	}
 	return report, nil
@@ -222,12 +225,16 @@ func (n *namespace) unreadable(ctx context.Context, file string, err error) erro
 	if cause := context.Cause(ctx); cause != nil {
 		return cause
 	}
-	reason := ReasonUnreadable
-	if corrupt(err) {
-		reason = ReasonCorrupt
-	}
-	n.found(reason, file, err.Error())
+	n.found(unreadableReason(err), file, err.Error())
 	return nil
+}
+
+// unreadableReason is why a database could not be read.
+func unreadableReason(err error) Reason {
+	if corrupt(err) {
+		return ReasonCorrupt
+	}
+	return ReasonUnreadable
 }
 
 // write decides whether and how an object comes over, and has it written.

@@ -113,6 +113,7 @@ type Report struct {
 	Source     string
 	DryRun     bool
 	Namespaces []*Namespace
+	KV         []*KVNamespace
 	Platform   []Platform
 }
 
@@ -137,23 +138,34 @@ func (n *Namespace) addTable(t table) {
 }
 
 func (n *Namespace) found(reason Reason, file, detail string) {
-	if n.Counts == nil {
-		n.Counts = map[Reason]int{}
+	addFinding(&n.Findings, &n.Counts, Finding{reason, file, detail})
+}
+
+// addFinding adds a finding to a list, and counts it.
+func addFinding(list *[]Finding, counts *map[Reason]int, f Finding) {
+	if *counts == nil {
+		*counts = map[Reason]int{}
 	}
-	if n.Counts[reason]++; n.Counts[reason] <= maxFindings {
-		n.Findings = append(n.Findings, Finding{reason, file, detail})
+	if (*counts)[f.Reason]++; (*counts)[f.Reason] <= maxFindings {
+		*list = append(*list, f)
 	}
 }
 
 // Err returns an error when something that could have been imported was not.
 func (r *Report) Err() error {
 	count := 0
-	for _, n := range r.Namespaces {
-		for reason, k := range n.Counts {
+	add := func(counts map[Reason]int) {
+		for reason, k := range counts {
 			if reason.fails() {
 				count += k
 			}
 		}
+	}
+	for _, n := range r.Namespaces {
+		add(n.Counts)
+	}
+	for _, n := range r.KV {
+		add(n.Counts)
 	}
 	if count == 0 {
 		return nil
@@ -174,10 +186,20 @@ func (r *Report) Print(w io.Writer) {
 		objects += n.Imported
 		bytes += n.Bytes
 	}
+	keys := 0
+	for _, n := range r.KV {
+		n.print(w, verb)
+		keys += n.Imported
+		bytes += n.Bytes
+	}
 	for _, p := range r.Platform {
 		fmt.Fprintf(w, "%s\n  not importable yet: state of the platform, %s\n", p.Folder, plural(p.Databases, "database"))
 	}
-	fmt.Fprintf(w, "%s %s, %s\n", verb, plural(objects, "object"), size(bytes))
+	what := plural(objects, "object")
+	if len(r.KV) > 0 {
+		what += " and " + plural(keys, "key") + " of KV"
+	}
+	fmt.Fprintf(w, "%s %s, %s\n", verb, what, size(bytes))
 }
 
 func (n *Namespace) print(w io.Writer, verb string) {
@@ -211,17 +233,17 @@ func (n *Namespace) print(w io.Writer, verb string) {
 		fmt.Fprintf(w, "  not importable yet: SQL tables of %s: %s\n", plural(n.WithTables, "object"), strings.Join(tables, ", "))
 	}
 	for reason := range reasons {
-		n.printFindings(w, reason)
+		printFindings(w, reason, n.Findings, n.Counts)
 	}
 }
 
-func (n *Namespace) printFindings(w io.Writer, reason Reason) {
-	if n.Counts[reason] == 0 {
+func printFindings(w io.Writer, reason Reason, findings []Finding, counts map[Reason]int) {
+	if counts[reason] == 0 {
 		return
 	}
-	fmt.Fprintf(w, "  %d: %s\n", n.Counts[reason], reason)
+	fmt.Fprintf(w, "  %d: %s\n", counts[reason], reason)
 	shown := 0
-	for _, f := range n.Findings {
+	for _, f := range findings {
 		if f.Reason != reason {
 			continue
 		}
@@ -232,7 +254,7 @@ func (n *Namespace) printFindings(w io.Writer, reason Reason) {
 		}
 		fmt.Fprintf(w, "    %s\n", line)
 	}
-	if more := n.Counts[reason] - shown; more > 0 {
+	if more := counts[reason] - shown; more > 0 {
 		fmt.Fprintf(w, "    and %d more\n", more)
 	}
 }

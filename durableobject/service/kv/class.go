@@ -16,7 +16,7 @@ func Class() durableobject.Class {
 	return durableobject.Class{
 		Name: kv.Class,
 		New: func(_ context.Context, s *durableobject.State) (any, error) {
-			return &shard{state: s}, nil
+			return &shard{state: s, shelf: shelf{s.Storage()}}, nil
 		},
 		Methods: map[string]durableobject.Method{
 			kv.MethodGet:    durableobject.Func((*shard).get),
@@ -28,7 +28,10 @@ func Class() durableobject.Class {
 }
 
 // shard is an object of the class.
-type shard struct{ state *durableobject.State }
+type shard struct {
+	shelf
+	state *durableobject.State
+}
 
 // refuse makes the error of a method of a fault.
 func refuse(f *kv.Fault) error { return durableobject.Exception(kv.ErrorName, f.Error()) }
@@ -150,7 +153,7 @@ func (s *shard) Alarm(ctx context.Context, _ durableobject.AlarmInfo) error {
 }
 
 // schedule has the alarm ring when a key has expired, in seconds since 1970, or 0 for never.
-func (s *shard) schedule(ctx context.Context, expiration int64) error {
+func (s shelf) schedule(ctx context.Context, expiration int64) error {
 	if expiration == 0 {
 		return nil
 	}
@@ -158,9 +161,9 @@ func (s *shard) schedule(ctx context.Context, expiration int64) error {
 	if rounded := at.Truncate(sweepEvery); rounded.Before(at) {
 		at = rounded.Add(sweepEvery)
 	}
-	set, ok, err := s.state.Storage().Alarm(ctx)
+	set, ok, err := s.storage.Alarm(ctx)
 	if err != nil || ok && !set.After(at) {
 		return err
 	}
-	return s.state.Storage().SetAlarm(ctx, at, storage.PutOptions{})
+	return s.storage.SetAlarm(ctx, at, storage.PutOptions{})
 }

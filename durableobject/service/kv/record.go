@@ -47,12 +47,15 @@ type record struct {
 
 func (r *record) expired(now int64) bool { return r.Expiration != 0 && r.Expiration <= now }
 
-func (s *shard) load(ctx context.Context, key string) (r record, ok bool, err error) {
-	return durableobject.Get[record](ctx, s.state.Storage(), keyPrefix+key)
+// shelf is the storage of an object of the class.
+type shelf struct{ storage *storage.Object }
+
+func (s shelf) load(ctx context.Context, key string) (r record, ok bool, err error) {
+	return durableobject.Get[record](ctx, s.storage, keyPrefix+key)
 }
 
 // value returns the value of a key with this record.
-func (s *shard) value(ctx context.Context, key string, r record) ([]byte, error) {
+func (s shelf) value(ctx context.Context, key string, r record) ([]byte, error) {
 	switch {
 	case r.Pieces == 0 && len(r.Bytes) > 0:
 		return r.Bytes, nil
@@ -61,7 +64,7 @@ func (s *shard) value(ctx context.Context, key string, r record) ([]byte, error)
 	}
 	value := make([]byte, 0, r.Size)
 	for n := range r.Pieces {
-		b, _, err := s.state.Storage().Get(ctx, pieceKey(key, n), storage.GetOptions{NoCache: true})
+		b, _, err := s.storage.Get(ctx, pieceKey(key, n), storage.GetOptions{NoCache: true})
 		if err != nil {
 			return nil, err
 		}
@@ -78,7 +81,7 @@ func (s *shard) value(ctx context.Context, key string, r record) ([]byte, error)
 }
 
 // store writes a record with its value; the key has none yet.
-func (s *shard) store(ctx context.Context, key string, r record, value []byte) error {
+func (s shelf) store(ctx context.Context, key string, r record, value []byte) error {
 	switch {
 	case len(value) > inlineBytes:
 		for ; len(value) > 0; r.Pieces++ {
@@ -88,7 +91,7 @@ func (s *shard) store(ctx context.Context, key string, r record, value []byte) e
 				return err
 			}
 			entry := []storage.Entry{{Key: pieceKey(key, r.Pieces), Value: b}}
-			if err := s.state.Storage().Put(ctx, entry, storage.PutOptions{NoCache: true}); err != nil {
+			if err := s.storage.Put(ctx, entry, storage.PutOptions{NoCache: true}); err != nil {
 				return err
 			}
 			value = value[n:]
@@ -99,15 +102,15 @@ func (s *shard) store(ctx context.Context, key string, r record, value []byte) e
 		r.Bytes = value
 	}
 	if r.Expiration != 0 {
-		if err := durableobject.Put(ctx, s.state.Storage(), expireKey(r.Expiration, key), key); err != nil {
+		if err := durableobject.Put(ctx, s.storage, expireKey(r.Expiration, key), key); err != nil {
 			return err
 		}
 	}
-	return durableobject.Put(ctx, s.state.Storage(), keyPrefix+key, r)
+	return durableobject.Put(ctx, s.storage, keyPrefix+key, r)
 }
 
 // discard deletes all there is of a key.
-func (s *shard) discard(ctx context.Context, key string) error {
+func (s shelf) discard(ctx context.Context, key string) error {
 	r, ok, err := s.load(ctx, key)
 	if err != nil || !ok {
 		return err
@@ -119,7 +122,7 @@ func (s *shard) discard(ctx context.Context, key string) error {
 	if r.Expiration != 0 {
 		keys = append(keys, expireKey(r.Expiration, key))
 	}
-	_, err = s.state.Storage().Delete(ctx, keys, storage.PutOptions{})
+	_, err = s.storage.Delete(ctx, keys, storage.PutOptions{})
 	return err
 }
 
@@ -130,13 +133,13 @@ type keyed struct {
 }
 
 // page returns the next keys with a prefix, at most so many.
-func (s *shard) page(ctx context.Context, prefix, after string, limit int) ([]keyed, error) {
+func (s shelf) page(ctx context.Context, prefix, after string, limit int) ([]keyed, error) {
 	o := storage.ListOptions{Prefix: keyPrefix + prefix, Limit: limit}
 	if after != "" {
 		start := keyPrefix + after
 		o.StartAfter = &start
 	}
-	entries, err := s.state.Storage().List(ctx, o)
+	entries, err := s.storage.List(ctx, o)
 	if err != nil {
 		return nil, err
 	}
@@ -159,8 +162,8 @@ type expiry struct {
 var errIndex = errors.New("a key of the index of expirations is malformed")
 
 // expirations returns the first keys to go, at most so many.
-func (s *shard) expirations(ctx context.Context, limit int) ([]expiry, error) {
-	entries, err := s.state.Storage().List(ctx, storage.ListOptions{Prefix: expirePrefix, Limit: limit})
+func (s shelf) expirations(ctx context.Context, limit int) ([]expiry, error) {
+	entries, err := s.storage.List(ctx, storage.ListOptions{Prefix: expirePrefix, Limit: limit})
 	if err != nil {
 		return nil, err
 	}
