@@ -146,7 +146,7 @@ func (f *hostFlags) serveBundles(ctx context.Context, sys system, reflection boo
 	}
 	var platform []durableobject.Class
 	if f.platform {
-		platform = services()
+		platform = services(caller)
 	}
 	var following sync.WaitGroup
 	err = host.Serve(ctx, host.Options{

@@ -7,11 +7,13 @@ import (
 	"github.com/tandem-do/tandem/durableobject"
 	"github.com/tandem-do/tandem/durableobject/service/cron"
 	"github.com/tandem-do/tandem/durableobject/service/kv"
+	"github.com/tandem-do/tandem/proto/sidecar"
 )
 
-// services returns the classes of the platform's services.
-func services() []durableobject.Class {
-	// Workers are on this machine, or where they said; their answers come when their handlers have ended.
+// services returns the classes of the platform's services. Workers are reached through caller.
+func services(caller sidecar.Caller) []durableobject.Class {
+	// Those that said where they are are on this machine; their answers come when their handlers have ended.
 	transport := &http.Transport{MaxIdleConnsPerHost: 4, MaxIdleConns: 64, IdleConnTimeout: time.Minute}
-	return []durableobject.Class{kv.Class(), cron.Class(cron.Options{Deliver: cron.ByHTTP(transport)})}
+	deliver := cron.Delivery(cron.ByHTTP(transport), cron.ByRouter(caller))
+	return []durableobject.Class{kv.Class(), cron.Class(cron.Options{Deliver: deliver})}
 }
