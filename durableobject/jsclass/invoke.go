@@ -44,6 +44,11 @@ func (o *object) Send(ctx context.Context, send func(context.Context) (sidecar.V
 	return sendOut(ctx, func(ctx context.Context, _ *object) (sidecar.Value, error) { return send(ctx) })
 }
 
+// Settle implements env.Owner.
+func (o *object) Settle(ctx context.Context) error {
+	return o.state.Await(ctx, func(context.Context) error { return nil })
+}
+
 // sendOut sends a call out of the object that ctx belongs to. What arrives when nobody waits any more is dropped.
 func sendOut(
 	ctx context.Context, send func(context.Context, *object) (sidecar.Value, error),

@@ -165,6 +165,45 @@
 		return Reflect.apply(v, owner, args);
 	};
 
+	// sink is the function by which another script writes a WritableStream of this one.
+	const disconnectedText = "WritableStream received over RPC was disconnected because the remote execution context has ended.";
+	const sink = (stream) => {
+		const writer = stream.getWriter();
+		let open = true;
+		writer.closed.catch(() => {});
+		const f = async (operation, chunk) => {
+			if (operation === "write") return void (await writer.write(chunk));
+			open = false;
+			await writer.close();
+		};
+		f[Symbol.dispose] = () => {
+			if (open) writer.abort(new Error(disconnectedText)).catch(() => {});
+		};
+		return f;
+	};
+	const notBytesText = "This TransformStream is being used as a byte stream, but received an object of " +
+		"non-ArrayBuffer/ArrayBufferView type on its writable side.";
+	const bytesOf = (chunk) => {
+		if (typeof chunk === "string") chunk = new TextEncoder().encode(chunk);
+		if (chunk instanceof ArrayBuffer) return chunk;
+		if (!ArrayBuffer.isView(chunk)) throw new TypeError(notBytesText);
+		return chunk.buffer.slice(chunk.byteOffset, chunk.byteOffset + chunk.byteLength);
+	};
+	// writable is a WritableStream that another script's sink takes.
+	const writable = (sink, WritableStream) =>
+		new WritableStream({
+			async write(chunk) {
+				await sink("write", bytesOf(chunk));
+			},
+			async close() {
+				await sink("close");
+				sink[Symbol.dispose]();
+			},
+			abort() {
+				sink[Symbol.dispose]();
+			},
+		});
+
 	return {
 		tell: (functions, value) => {
 			for (let n = 0; n < functions.length; n++) functions[n](value);
@@ -173,7 +212,7 @@
 		objects: DurableObjectStub.prototype,
 		ids: DurableObjectId.prototype,
 		namespaces: DurableObjectNamespace.prototype,
-		invoke, follow, make, guard, natively, tag, missing,
+		invoke, follow, sink, writable, make, guard, natively, tag, missing,
 		isEntrypoint: (v) => typeof v === "function" && v.prototype instanceof WorkerEntrypoint,
 		supportsRPC: (instance) => instance instanceof DurableObject,
 		platform: [DurableObjectId, DurableObjectNamespace, Fetcher, DurableObjectStub],

@@ -129,6 +129,7 @@ type Classes struct {
 	module                         *goja.Object
 	invoke, followPath, entrypoint goja.Callable
 	hasRPC, tell                   goja.Callable
+	sink, writable                 goja.Callable
 	stubs                          stubObjects
 	// ids and namespaces are the prototypes of IDs and of namespaces.
 	ids, namespaces *goja.Object
@@ -168,6 +169,8 @@ func ClassesOf(r *webapi.Realm) (*Classes, error) {
 	c.module = c.Internals.Get("module").(*goja.Object)
 	c.ids, c.namespaces = c.Internals.Get("ids").(*goja.Object), c.Internals.Get("namespaces").(*goja.Object)
 	c.invoke, _ = goja.AssertFunction(c.Internals.Get("invoke"))
+	c.sink, _ = goja.AssertFunction(c.Internals.Get("sink"))
+	c.writable, _ = goja.AssertFunction(c.Internals.Get("writable"))
 	c.followPath, _ = goja.AssertFunction(c.Internals.Get("follow"))
 	c.entrypoint, _ = goja.AssertFunction(c.Internals.Get("isEntrypoint"))
 	c.tell, _ = goja.AssertFunction(c.Internals.Get("tell"))

@@ -260,7 +260,7 @@ func TestRPCArguments(t *testing.T) {
 			`"Error: Cannot perform I/O on behalf of a different request. I/O objects (such as streams, request/response bodies, ` +
 				`and others) created in the context of one request handler cannot be accessed from a different request's handler. ` +
 				`This is a limitation of Cloudflare Workers which allows us to improve overall performance. (I/O type: Client) (remote)"`},
-		{"after the call", `await S.log(); await S.later(() => 7); await scheduler.wait(20); return S.log()`, `["later 7"]`},
+		{"after the call", `await S.log(); await S.later(() => 7); return logged(() => S.log(), 1)`, `["later 7"]`},
 		{"refused", `return [await error(S.echo(S.number())), await error(S.echo(S.x)), await error(S.echo(new (class K {})())),
 				await error(S.echo(Object.create(null))), await error(S.echo(Promise.resolve()))]`,
 			`["DataCloneError: Could not serialize object of type \"RpcPromise\". This type does not support serialization.",` +
@@ -300,21 +300,21 @@ func TestRPCDisposal(t *testing.T) {
 	const stub, promise = `"Error: RPC stub used after being disposed."`, `"Error: RPC promise used after being disposed."`
 	runProbes(t, newDate, []probe{
 		{"stub", `await S.log(); const t = await S.target(21); t[Symbol.dispose](); const e = [await error(t.value), await error(t.inc())];
-			await scheduler.wait(5); return [...e, await S.log()]`, `[` + stub + `,` + stub + `,["disposed 21"]]`},
+			return [...e, await logged(() => S.log(), 1)]`, `[` + stub + `,` + stub + `,["disposed 21"]]`},
 		{"result", `await S.log(); const o = await S.object(); o[Symbol.dispose](); const e = [await error(o.f(1)), await error(o.t.value)];
-			await scheduler.wait(5); return [...e, (await S.log()).sort()]`, `[` + stub + `,` + stub + `,["disposed 3","disposed 4"]]`},
+			return [...e, (await logged(() => S.log(), 2)).sort()]`, `[` + stub + `,` + stub + `,["disposed 3","disposed 4"]]`},
 		{"dup", `await S.log(); const t = await S.target(34), d = t.dup(); t[Symbol.dispose](); const v = await d.value;
-			await scheduler.wait(5); const before = (await S.log()).length; d[Symbol.dispose](); d[Symbol.dispose](); await scheduler.wait(5);
-			return [kind(d)[1], v, before, await S.log()]`, `["[object JsRpcStub]",34,0,["disposed 34"]]`},
+			await scheduler.wait(5); const before = (await S.log()).length; d[Symbol.dispose](); d[Symbol.dispose]();
+			return [kind(d)[1], v, before, await logged(() => S.log(), 1)]`, `["[object JsRpcStub]",34,0,["disposed 34"]]`},
 		{"promise", `const p = S.target(31); p[Symbol.dispose](); return [typeof await p, await error(p.value)]`, `["function",` + promise + `]`},
 		{"promise that has resolved", `const p = S.target(32), t = await p; p[Symbol.dispose](); return [await error(t.value), await error(p.value)]`,
 			`[` + stub + `,` + promise + `]`},
 		{"property read before", `const t = await S.target(1), v = t.value; t[Symbol.dispose](); return error(v)`, stub},
-		{"arguments", `log.length = 0; await S.use(new Target(40)); await scheduler.wait(5); return log`, `["disposed 43"]`},
+		{"arguments", `log.length = 0; await S.use(new Target(40)); return logged(own, 1)`, `["disposed 43"]`},
 		{"returned", `const t = await S.target(5), u = await S.call(() => t); return [await u.value, await error(t.value)]`,
 			`[5,` + stub + `]`},
 		{"end of the event", `await S.log(); ctx.waitUntil((async () => { await S.target(50) })()); return "left"`, `"left"`},
-		{"after the end of the event", `await scheduler.wait(5); return S.log()`, `["disposed 50"]`},
+		{"after the end of the event", `return logged(() => S.log(), 1)`, `["disposed 50"]`},
 	})
 }
 
@@ -357,6 +357,79 @@ func TestRPCDropsAll(t *testing.T) {
 	t.Parallel()
 	runProbes(t, newDate, slices.Concat(
 		[]probe{{"start", `await S.log(); for (let n = 0; n < 3; n++) await S.object(); return 1`, `1`}},
-		[]probe{{"end", `await scheduler.wait(5); return (await S.log()).length`, `6`}},
+		[]probe{{"end", `return (await logged(() => S.log(), 6)).length`, `6`}},
 	))
+}
+
+// Values of the platform's own.
+func TestRPCValues(t *testing.T) {
+	t.Parallel()
+	unsupported := func(class string) string {
+		return `"DataCloneError: Could not serialize object of type \"` + class + `\". This type does not support serialization."`
+	}
+	const locked = `"TypeError: The ReadableStream has been locked to a reader."`
+	runProbes(t, newDate, []probe{
+		{"headers", `const h = await S.make("headers"); h.append("q", "r"); return [...h]`,
+			`[["a","b"],["q","r"],["set-cookie","1"],["set-cookie","2"]]`},
+		{"response", `const r = await S.make("response"); r.headers.append("q", "r");
+			return [r.status, r.statusText, [...r.headers], await r.text(), r.url, r.type, r.ok]`,
+			`[201,"Made",[["a","b"],["content-type","text/plain;charset=UTF-8"],["q","r"]],"body","","default",true]`},
+		{"no content", `const r = await S.make("no content"); return [r.status, r.body]`, `[204,null]`},
+		{"request", `const r = await S.make("request"); return [r.url, r.method, r.redirect, [...r.headers], r.cf, await r.text(), r.bodyUsed]`,
+			`["http://x/y?z","POST","manual",[["a","b"],["content-type","text/plain;charset=UTF-8"]],{"q":1},"rb",true]`},
+		{"arguments", `const q = new Request("http://a/", { method: "PUT", body: "abc" }), r = new Response("abc");
+			return [await S.read(q), q.bodyUsed, await S.read(r), r.bodyUsed, await S.read(new Request("http://a/"))]`,
+			`[["Request","http://a/","PUT",[["content-type","text/plain;charset=UTF-8"]],"abc"],true,` +
+				`["Response","",200,[["content-type","text/plain;charset=UTF-8"]],"abc"],true,["Request","http://a/","GET",[],""]]`},
+		{"used", `const r = new Response("abc"); await r.text(); const s = new Response("abc").body; s.getReader();
+			return [await error(S.read(r)), await error(S.readStream(s))]`, `[` + locked + `,` + locked + `]`},
+		{"blob", `const b = await S.echo(new Blob(["ab"], { type: "a/b" })); return [b.constructor.name, b.size, b.type, await b.text()]`,
+			`["Blob",2,"a/b","ab"]`},
+		{"exception", `const e = await S.echo(new DOMException("m", "AbortError")); return [e.constructor.name, e.name, e.message, e.code]`,
+			`["DOMException","AbortError","m",20]`},
+		{"error", `const e = await S.echo(Object.assign(new TypeError("m"), { code: 4 })); return [e.constructor.name, e.message, e.code ?? null]`,
+			`["TypeError","m",null]`},
+		{"refused", `return [await error(S.echo(new File(["a"], "n"))), await error(S.echo(new URL("http://a/"))),
+				await error(S.echo(new FormData())), await error(S.echo(new TransformStream())), await error(S.echo(new AbortController().signal)),
+				await error(S.read(new Request("http://a/", { signal: new AbortController().signal })))]`,
+			`[` + unsupported("File") + `,` + unsupported("URL") + `,` + unsupported("FormData") + `,` + unsupported("TransformStream") +
+				`,"DataCloneError: AbortSignal serialization is not enabled.","DataCloneError: AbortSignal serialization is not enabled."]`},
+	})
+}
+
+// Streams flow as they are read and written.
+func TestRPCStreams(t *testing.T) {
+	t.Parallel()
+	const cut = `"Error: ReadableStream received over RPC disconnected prematurely."`
+	runProbes(t, newDate, []probe{
+		{"readable", `return [await new Response(await S.make("bytes")).text(), await new Response(await S.make("text")).text()]`,
+			`["x1","text"]`},
+		{"bodies", `return [(await (await S.make("large")).text()).length, await (await S.make("slow")).text(), (await S.make("slow")).body.constructor.name]`,
+			`[3145728,"ab","ReadableStream"]`},
+		{"failing", `return [await error(new Response(await S.make("failing")).text()), await error(new Response(await S.make("objects")).text())]`,
+			`[` + cut + `,` + cut + `]`},
+		{"arguments", `return [await S.readStream(new Response("abc").body),
+				await S.readStream(new ReadableStream({ pull(c) { c.enqueue(new TextEncoder().encode("js")); c.close() } }))]`,
+			`[["ReadableStream","abc"],["ReadableStream","js"]]`},
+		{"there and back", `return new Response(await S.echo(new Response("abc").body)).text()`, `"abc"`},
+		{"read after the call", `await S.log(); await S.readLater(new Response("late").body); return logged(() => S.log(), 1)`,
+			`["read late"]`},
+		{"back pressure", `await S.log(); const r = (await S.make("endless")).getReader(); await r.read(); await scheduler.wait(20);
+			const pulled = (await S.log()).length; await r.cancel("why");
+			return [pulled < 8, await logged(async () => (await S.log()).filter((l) => l !== "pulled"), 1)]`,
+			`[true,["canceled: ReadableStream sent over RPC was canceled or released by the remote execution context."]]`},
+		{"canceled", `const got = []; await S.cancel(new ReadableStream({ cancel(r) { got.push(String(r)) } })); return logged(() => got.splice(0), 1)`,
+			`["Error: ReadableStream sent over RPC was canceled or released by the remote execution context."]`},
+		{"writable", `const got = [], w = new WritableStream({ write(c) { got.push([c.constructor.name, [...new Uint8Array(c)]]) }, close() { got.push("close") } });
+			return [await S.write(w, 1, "ab"), got, w.locked]`,
+			`["WritableStream",[["ArrayBuffer",[1]],["ArrayBuffer",[97,98]],"close"],true]`},
+		{"identity", `const { readable, writable } = new IdentityTransformStream(), text = new Response(readable).text();
+			return [await S.write(writable, "w1", "w2"), await text]`, `["WritableStream","w1w2"]`},
+		{"writes that fail", `return [await error(S.write(new WritableStream({ write() { throw new RangeError("sink") } }), 1)),
+				await error(S.write(new WritableStream(), { a: 1 }))]`,
+			`["RangeError: sink (remote)","TypeError: This TransformStream is being used as a byte stream, but received an object of ` +
+				`non-ArrayBuffer/ArrayBufferView type on its writable side. (remote)"]`},
+		{"aborted", `const got = [], w = new WritableStream({ abort(r) { got.push(String(r)) } }); await S.abort(w); return logged(() => got.splice(0), 1)`,
+			`["Error: WritableStream received over RPC was disconnected because the remote execution context has ended."]`},
+	})
 }

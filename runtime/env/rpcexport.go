@@ -24,6 +24,8 @@ type Owner interface {
 	) error
 	// Send calls send when what it sends may leave. ctx is of the event that sends.
 	Send(ctx context.Context, send func(context.Context) (sidecar.Value, error)) (sidecar.Value, error)
+	// Settle waits until what was written before is on disk. It is called outside the owner's turns.
+	Settle(ctx context.Context) error
 }
 
 // session is the owner of the context of an entrypoint's call, which lasts as long as the stubs in its result.

@@ -48,17 +48,22 @@ func (e *encoding) host(o *goja.Object) (v8value.Value, bool) {
 	if c.isExportable(o) {
 		return e.add(c.export(c.realm.Isolate().RequireEvent(), o, e.direction == returning)), true
 	}
-	return nil, false
+	return c.realm.Pack(o, e)
 }
 
-// add adds a stub to the value.
+// add adds a stub to the value, and returns what it is there.
 func (e *encoding) add(s sidecar.Stub) v8value.Value {
+	return &v8value.Host{Kind: sidecar.HostStub, Value: e.index(s)}
+}
+
+// index adds a stub to the value, and returns its index.
+func (e *encoding) index(s sidecar.Stub) v8value.Value {
 	if len(e.stubs) >= sidecar.MaxStubs {
 		s.Drop()
 		e.classes.realm.Isolate().Throw("Error", "A value may have at most %d stubs.", sidecar.MaxStubs)
 	}
 	e.stubs = append(e.stubs, s)
-	return &v8value.Host{Kind: sidecar.HostStub, Value: float64(len(e.stubs) - 1)}
+	return float64(len(e.stubs) - 1)
 }
 
 // stub passes a stub on.
@@ -154,7 +159,7 @@ func (d *decoding) host(v v8value.Value) (goja.Value, bool) {
 		}
 		return d.classes.service(s), true
 	}
-	return nil, false
+	return d.classes.realm.Unpack(h, d)
 }
 
 // reference returns the reference that an index names, and has the script own it; nil when there is none.

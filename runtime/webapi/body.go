@@ -141,6 +141,10 @@ func readAll(source io.ReadCloser, limit int64) ([]byte, error) {
 	if closeErr := source.Close(); err == nil && closeErr != nil {
 		err = closeErr
 	}
+	var cut *CutStream
+	if errors.As(err, &cut) {
+		return nil, cut
+	}
 	if err != nil {
 		return nil, errConnectionLost
 	}

@@ -20,6 +20,9 @@ type streamBody struct {
 	// chunks takes what was asked for; there is never more than one.
 	chunks chan streamChunk
 
+	// crossing is true when another script reads the stream: it may give text, and is told otherwise of its end.
+	crossing bool
+
 	// rest is what the reader has not taken yet.
 	rest  []byte
 	close sync.Once
@@ -38,10 +41,22 @@ type streamChunk struct {
 // newStreamBody starts to read a stream.
 func (r *Realm) newStreamBody(e *isolate.Event, stream *goja.Object) *streamBody {
 	b := &streamBody{realm: r, event: e, chunks: make(chan streamChunk, 1), asked: true}
+	b.start(stream)
+	return b
+}
+
+// newCrossingBody starts to read a stream for another script.
+func (r *Realm) newCrossingBody(e *isolate.Event, stream *goja.Object) *streamBody {
+	b := &streamBody{realm: r, event: e, chunks: make(chan streamChunk, 1), asked: true, crossing: true}
+	b.start(stream)
+	return b
+}
+
+func (b *streamBody) start(stream *goja.Object) {
+	r, e := b.realm, b.event
 	b.reader = r.streamOp("getReader", stream).(*goja.Object)
 	b.waiter = e.Context().Wait(func(err error) { b.give(streamChunk{err: err}) })
 	b.pull()
-	return b
 }
 
 func (b *streamBody) give(c streamChunk) {
@@ -68,7 +83,12 @@ func (b *streamBody) pull() {
 			settled(streamChunk{err: io.EOF})
 			return
 		}
-		data, ok := b.realm.bytesOf(o.Get("value"))
+		value := o.Get("value")
+		if text, isText := value.(goja.String); isText && b.crossing {
+			settled(streamChunk{data: []byte(text.String())})
+			return
+		}
+		data, ok := b.realm.bytesOf(value)
 		if !ok {
 			b.realm.streamOp("cancel", b.reader, b.realm.isolate.NewError("TypeError", notBytesText))
 			settled(streamChunk{err: b.realm.thrown("TypeError", notBytesText)})
@@ -142,7 +162,11 @@ func (b *streamBody) Close() error {
 				c.Pend(-1)
 			}
 			b.waiter.Done()
-			b.realm.streamOp("cancel", b.reader, goja.Undefined())
+			reason := goja.Undefined()
+			if b.crossing {
+				reason = b.realm.isolate.NewError("Error", canceledStreamText)
+			}
+			b.realm.streamOp("cancel", b.reader, reason)
 			return nil
 		})
 	})

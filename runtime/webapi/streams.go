@@ -79,7 +79,7 @@ func (r *Realm) readSource(call goja.FunctionCall) goja.Value {
 				return goja.Undefined(), nil
 			}
 			h.done = true
-			return nil, r.thrown("Error", "Network connection lost.")
+			return nil, r.sendError(err)
 		}
 	})
 }

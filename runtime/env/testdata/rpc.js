@@ -86,6 +86,81 @@
 		throws() {
 			throw new Error("boom");
 		}
+		make(what) {
+			switch (what) {
+				case "headers":
+					return new Headers([["a", "b"], ["set-cookie", "1"], ["set-cookie", "2"]]);
+				case "response":
+					return new Response("body", { status: 201, statusText: "Made", headers: { a: "b" } });
+				case "no content":
+					return new Response(null, { status: 204 });
+				case "request":
+					return new Request("http://x/y?z", { method: "POST", body: "rb", headers: { a: "b" }, redirect: "manual", cf: { q: 1 } });
+				case "bytes":
+					return new ReadableStream({
+						pull(c) {
+							c.enqueue(new TextEncoder().encode("x1"));
+							c.close();
+						},
+					});
+				case "text":
+					return new ReadableStream({
+						pull(c) {
+							c.enqueue("text");
+							c.close();
+						},
+					});
+				case "objects":
+					return new ReadableStream({ pull: (c) => c.enqueue({ a: 1 }) });
+				case "failing":
+					return new ReadableStream({ pull: (c) => c.error(new RangeError("bad")) });
+				case "endless":
+					return new ReadableStream({
+						pull(c) {
+							log.push("pulled");
+							c.enqueue(new Uint8Array(1 << 10));
+						},
+						cancel(reason) {
+							log.push("canceled: " + reason.message);
+						},
+					});
+				case "large":
+					return new Response("x".repeat(3 << 20));
+				case "slow":
+					return new Response(
+						new ReadableStream({
+							async start(c) {
+								for (const part of ["a", "b"]) {
+									c.enqueue(new TextEncoder().encode(part));
+									await scheduler.wait(2);
+								}
+								c.close();
+							},
+						}),
+					);
+			}
+		}
+		async read(v) {
+			return [v.constructor.name, v.url, v.method ?? v.status, [...v.headers], await v.text()];
+		}
+		async readStream(v) {
+			return [v.constructor.name, await new Response(v).text()];
+		}
+		readLater(v) {
+			this.ctx.waitUntil(new Response(v).text().then((text) => log.push("read " + text)));
+		}
+		async write(w, ...chunks) {
+			const writer = w.getWriter();
+			for (const chunk of chunks) await writer.write(typeof chunk === "number" ? new Uint8Array([chunk]) : chunk);
+			await writer.close();
+			return w.constructor.name;
+		}
+		async abort(w) {
+			await w.abort(new RangeError("no more"));
+		}
+		async cancel(r) {
+			await r.cancel(new RangeError("no more"));
+		}
 		never() {
 			return new Promise(() => {});
 		}
@@ -102,6 +177,16 @@
 	];
 	const text = (e) => `${e.name}: ${e.message}${e.remote ? " (remote)" : ""}`;
 	const error = (p) => p.then((v) => v, text);
+	// logged waits until a log has n lines: that of a service, or this script's own.
+	const logged = async (read, n) => {
+		const all = [];
+		for (let k = 0; k < 1000 && all.length < n; k++) {
+			all.push(...(await read()));
+			if (all.length < n) await scheduler.wait(2);
+		}
+		return all;
+	};
+	const own = () => log.splice(0);
 	const probes = {
 		/*PROBES*/
 	};
