@@ -34,6 +34,9 @@ type Ready struct {
 	WorkerURL    string         `json:"worker_url"`
 	StateDir     string         `json:"state_dir"`
 	PIDs         map[string]int `json:"pids"`
+	// Workers are the origins of all Workers by name; JoinedPID is the supervisor's whose router the stack uses.
+	Workers   map[string]string `json:"workers"`
+	JoinedPID int               `json:"joined_pid"`
 }
 
 // Stack is a running stack.
