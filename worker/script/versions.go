@@ -93,6 +93,9 @@ func (v *versions) Call(ctx context.Context, t sidecar.Target, method string, ar
 func (v *versions) Invoke(ctx context.Context, t sidecar.Target, in sidecar.Invocation) (sidecar.Value, error) {
 	s := v.enter()
 	defer s.leave()
+	if t.Entrypoint == cron.Entrypoint {
+		return in.Plain(func(method string, args []byte) ([]byte, error) { return entrypoints{s}.Call(ctx, t, method, args) })
+	}
 	return entrypoints{s}.Invoke(ctx, t, in)
 }
 

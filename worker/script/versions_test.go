@@ -247,9 +247,10 @@ func TestScheduledByCall(t *testing.T) {
 		t.Fatal(err)
 	}
 	to := sidecar.Target{Worker: "w", Entrypoint: cron.Entrypoint}
-	value, err := p.Call(t.Context(), to, cron.MethodScheduled, args)
+	event := sidecar.Invocation{Path: []string{cron.MethodScheduled}, Args: sidecar.Value{Bytes: args}}
+	value, err := p.Invoke(t.Context(), to, event)
 	var r cron.Result
-	if err != nil || v8value.Unmarshal(value, &r) != nil || r.Outcome != "ok" || !r.NoRetry {
+	if err != nil || v8value.Unmarshal(value.Bytes, &r) != nil || r.Outcome != "ok" || !r.NoRetry {
 		t.Errorf("got %+v, %v", r, err)
 	}
 	if got := <-p.lines; got != "two * * * * * 60000" {
