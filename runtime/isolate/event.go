@@ -172,9 +172,29 @@ func (e *Event) run() error {
 	case goja.PromiseStateRejected:
 		e.rejected(v)
 	default:
+		if o, ok := v.(*goja.Object); ok {
+			if _, ok := promiseOf(o); ok {
+				return i.subscribeEvent(o)
+			}
+		}
 		i.subscribe(then, v, e.fulfilled, e.rejected)
 	}
 	return nil
+}
+
+// subscribeEvent has the event that runs be told of the outcome of one of the engine's promises. The functions are the same
+// for all events, since a continuation finds the event that it belongs to.
+func (i *Isolate) subscribeEvent(promise *goja.Object) error {
+	_, err := i.functions.then(promise, i.functions.fulfilled, i.functions.rejected)
+	return err
+}
+
+// eventFunction is one that tells the event which runs of an outcome.
+func (i *Isolate) eventFunction(tell func(*Event, goja.Value)) goja.Value {
+	return i.rt.ToValue(func(c goja.FunctionCall) goja.Value {
+		tell(i.frame.event, c.Argument(0))
+		return goja.Undefined()
+	})
 }
 
 func (e *Event) fulfilled(v goja.Value) {

@@ -25,6 +25,8 @@ type engineFunctions struct {
 	then goja.Callable
 	// nothing is a function that does nothing.
 	nothing goja.Value
+	// fulfilled and rejected tell the event that runs of its handler's outcome.
+	fulfilled, rejected goja.Value
 	errors  map[string]*goja.Object
 }
 
@@ -125,6 +127,8 @@ func (i *Isolate) takeFunctions() error {
 	if i.functions.nothing, err = i.rt.RunString("(function () {})"); err != nil {
 		return err
 	}
+	i.functions.fulfilled = i.eventFunction((*Event).fulfilled)
+	i.functions.rejected = i.eventFunction((*Event).rejected)
 	i.functions.errors = map[string]*goja.Object{}
 	for _, name := range []string{"Error", "TypeError", "RangeError", "SyntaxError", "ReferenceError", "EvalError"} {
 		i.functions.errors[name] = i.rt.Get(name).(*goja.Object)
