@@ -22,6 +22,7 @@ func (o Options) Isolate(web webapi.Options) isolate.Options {
 			webapi.Install(web), nodeapi.Install(nodeapi.Options{Env: o.texts()}),
 		},
 		Modules:       modules,
+		Entrypoints:   true,
 		Compatibility: isolate.Compatibility{Date: m.CompatibilityDate, Flags: m.CompatibilityFlags},
 	}
 }

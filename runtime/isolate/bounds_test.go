@@ -2,6 +2,7 @@ package isolate
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -135,5 +136,25 @@ func TestExhausted(t *testing.T) {
 	case <-i.Condemned():
 	default:
 		t.Error("the isolate lives")
+	}
+}
+
+// Exports that can be no entrypoint keep a script from starting, with workerd's text.
+func TestEntrypoints(t *testing.T) {
+	t.Parallel()
+	for code, want := range map[string]string{
+		`export default 5;`: "TypeError: Incorrect type for map entry 'default': the provided value is not of type " +
+			"'function or ExportedHandler'.",
+		`export const A = "x"; export default {};`: "TypeError: Incorrect type for map entry 'A': the provided value is not of " +
+			"type 'function or ExportedHandler'.",
+		`export const A = class {}; export default { fetch: 5 };`: "<nil>",
+	} {
+		i, err := New(t.Context(), compileModule(t, code), Options{Entrypoints: true})
+		if fmt.Sprint(err) != want {
+			t.Errorf("%s: %v", code, err)
+		}
+		if i != nil {
+			i.Close()
+		}
 	}
 }

@@ -16,7 +16,9 @@ type Options struct {
 	// Modules are what require gives, by full name such as "node:buffer". A loader runs on the isolate at the first
 	// require of its module; its value is kept.
 	Modules map[string]func(*Isolate) (goja.Value, error)
-	Limits  Limits
+	// Entrypoints has scripts refused that export anything but functions and objects.
+	Entrypoints bool
+	Limits      Limits
 	// Clock is the time of scripts and of timers; nil means the real one.
 	Clock Clock
 	// Random is where random bytes come from; nil means the operating system's.

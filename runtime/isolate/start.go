@@ -110,11 +110,25 @@ func (i *Isolate) takeExports(v goja.Value) error {
 			err = errors.New("the script is no module: it returned no exports")
 			return
 		}
-		i.exports, err = exports, nil
+		i.exports, err = exports, i.checkExports(exports)
 	}, func(reason goja.Value) {
 		err = i.NewException(reason)
 	})
 	return err
+}
+
+// checkExports refuses exports that can be no entrypoint. Like workerd.
+func (i *Isolate) checkExports(exports *goja.Object) error {
+	if !i.options.Entrypoints {
+		return nil
+	}
+	for _, name := range exports.Keys() {
+		if _, ok := exports.Get(name).(*goja.Object); !ok {
+			return i.NewException(i.NewError("TypeError", fmt.Sprintf("Incorrect type for map entry '%s': the provided value "+
+				"is not of type 'function or ExportedHandler'.", name)))
+		}
+	}
+	return nil
 }
 
 func (i *Isolate) takeFunctions() error {
