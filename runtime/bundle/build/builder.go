@@ -125,7 +125,7 @@ func (b *Builder) result(r *api.BuildResult, warnings []Message) (*Result, error
 		return nil, fmt.Errorf("the bundler says that the entry exports %q, and the bundle exports %q", meta.exports,
 			s.exports)
 	}
-	res.Code, res.Exports = []byte(s.code), s.exports
+	res.Code, res.Exports = []byte(quoteFields(s.code)), s.exports
 	res.Format = bundle.FormatServiceWorker
 	if len(s.exports) > 0 {
 		res.Format = bundle.FormatModules

@@ -62,8 +62,6 @@ func unsupported() map[string]bool {
 	m := map[string]bool{}
 	for _, feature := range []string{
 		"async-generator",
-		"class-field", // one named get, set or async is a syntax error
-		"class-static-field",
 		"decorators",
 		"dynamic-import", // becomes a require, which the wrapping function has
 		"for-await",
