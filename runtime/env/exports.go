@@ -45,7 +45,7 @@ func (o Options) exportEntrypoints(r *webapi.Realm, c *Classes, out *goja.Object
 			to.Entrypoint = ""
 		}
 		if s := o.Service(to); s != nil {
-			if err := out.Set(name, c.service(s)); err != nil {
+			if err := out.Set(name, c.loopback(s, o.withProps(c, to))); err != nil {
 				return err
 			}
 		}

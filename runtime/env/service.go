@@ -33,8 +33,7 @@ func (o Options) setServices(c *Classes, env *goja.Object, reasons map[string]st
 			to = o.Service(s)
 		}
 		if to == nil {
-			reasons[s.Binding] = fmt.Sprintf("the Worker %q cannot be reached: "+
-				"service bindings lead to the Worker itself only, as yet", s.Worker)
+			reasons[s.Binding] = fmt.Sprintf("the Worker %q cannot be reached from here", s.Worker)
 			continue
 		}
 		if err := env.Set(s.Binding, c.service(to)); err != nil {

@@ -69,12 +69,18 @@ func (o *stubObjects) new(s *stub, id, name goja.Value) *goja.Object {
 		readOnly(target, "name", name)
 		readOnly(target, "id", id)
 	}
+	return o.wrap(s, target, &goja.ProxyTrapConfig{})
+}
+
+// wrap makes the object of a stub from what it is a proxy of, and further traps.
+func (o *stubObjects) wrap(s *stub, target *goja.Object, traps *goja.ProxyTrapConfig) *goja.Object {
 	s.objects = o
 	s.node = node{classes: o.classes, stub: s}
-	traps := &goja.ProxyTrapConfig{Get: s.get, GetIdx: noIndex}
+	traps.Get, traps.GetIdx = s.get, noIndex
 	if o.rpc {
 		traps.Has = anything
 	}
+	rt := o.classes.realm.Isolate().Runtime()
 	s.node.proxy = rt.ToValue(rt.NewProxy(target, traps)).(*goja.Object)
 	return s.node.proxy
 }

@@ -33,6 +33,7 @@ import (
 const front = `
 	import { WorkerEntrypoint } from "cloudflare:workers";
 	export class Again extends WorkerEntrypoint {
+		props() { return Object.keys(this.ctx.props).join() + (this.ctx.props.at?.get(1) ?? ""); }
 		again(text) { return "again " + text; }
 		forever(n) { return this.env.BACK.forever(n + 1); }
 	}
@@ -48,6 +49,14 @@ const front = `
 			await caught(() => env.NONE.fetch("http://b/")), await caught(() => env.BACK.nothing()), await caught(() => env.PLAIN.add(1, 2)),
 			await caught(() => env.GONE.add(1)), (await env.GONE.fetch("http://x/")).status, await (await env.GONE.fetch("http://x/")).text(),
 		]);
+		case "/exports": {
+			const to = ctx.exports.Again({ props: { who: "me", at: new Map([[1, 2n]]) } });
+			return Response.json([
+				await to.props(), await ctx.exports.Again({}).props(), await ctx.exports.Again.props(), typeof ctx.exports.Again,
+				await caught(() => ctx.exports.Again({ props: 1 })), await caught(() => ctx.exports.Again({ props: { x: "x".repeat(20000) } })),
+				await env.BACK.reflect(), (await caught(() => ctx.exports.Again({ props: { f() {} } }))).name,
+			]);
+		}
 		case "/forever": return Response.json(await caught(() => env.BACK.forever(0)));
 		case "/stream": return env.PLAIN.fetch("http://b/echo", { method: "PUT", body: request.body });
 		case "/hang": {
@@ -64,6 +73,7 @@ const back = `
 	export class Api extends WorkerEntrypoint {
 		add(a, b) { return a + b; }
 		get who() { return this.ctx.props.role + " of " + this.env.NAME; }
+		reflect() { return this.ctx.exports.Api({ props: { role: "reflected" } }).who; }
 		circle(text) { return this.env.FRONT.again(text); }
 		forever(n) { return this.env.FRONT.forever(n); }
 		map(m) { return m; }
@@ -267,6 +277,9 @@ func TestServices(t *testing.T) {
 			`{"remote":true,"name":"TypeError","message":"The RPC receiver does not implement the method \"nothing\"."},` +
 			`{"remote":true,"name":"TypeError","message":"The entrypoint default takes no calls: its class does not extend WorkerEntrypoint."},` +
 			lost + `,503,"Worker gone not found."]`,
+		"/exports": `200 ["who,at2","","","function",{"name":"TypeError","message":"Incorrect type for the 'props' field on ` +
+			`'Options': the provided value is not of type 'Object'."},{"name":"RangeError","message":"props has 20012 bytes, at ` +
+			`most 16384 are allowed."},"reflected of back","DataCloneError"]`,
 		"/hang": `200 TimeoutError`,
 	} {
 		if got := get(t, origin+path, nil); got != want {
