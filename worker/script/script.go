@@ -224,10 +224,17 @@ func (v *versions) serveEntrypoints(ctx context.Context, g *errgroup.Group, stop
 // duplex lets a script answer while it still reads the request, over HTTP/1 too.
 func duplex(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.ContentLength != 0 {
-			_ = http.NewResponseController(w).EnableFullDuplex() // HTTP/2 always is
+		if r.ContentLength == 0 {
+			next.ServeHTTP(w, r)
+			return
 		}
+		control := http.NewResponseController(w)
+		_ = control.EnableFullDuplex() // HTTP/2 always is
 		next.ServeHTTP(w, r)
+		// The server would close the body when it has called off its read for the next request. Where that meets the body's
+		// end it begins another one, and the next request breaks the connection.
+		_ = control.Flush()
+		_ = r.Body.Close()
 	})
 }
 
