@@ -8,7 +8,6 @@ import (
 	"io"
 	"log/slog"
 	"runtime/debug"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -51,8 +50,8 @@ type Isolate struct {
 	cancel context.CancelCauseFunc
 	// open counts contexts that have not ended.
 	open atomic.Int64
-	// background counts goroutines that work for promises.
-	background sync.WaitGroup
+	// workers are the goroutines that work for promises.
+	workers workers
 }
 
 // Causes for which a context ends.
@@ -80,6 +79,7 @@ func New(ctx context.Context, p *Program, o Options) (*Isolate, error) {
 	i.ctx, i.cancel = context.WithCancelCause(context.WithoutCancel(ctx))
 	i.watch.init(i)
 	i.loop.start(i)
+	i.workers.parked = make(chan func())
 	if err := i.start(ctx, p); err != nil {
 		i.Close()
 		return nil, err
@@ -96,7 +96,7 @@ func (i *Isolate) stop(cause error) {
 	i.watch.interrupt(&interruption{outcome: OutcomeCanceled, message: cause.Error()})
 	i.loop.close()
 	i.loop.wait()
-	i.background.Wait()
+	i.workers.all.Wait()
 }
 
 // Condemned is closed when the isolate can run no more events, for a fault of the engine or because it was closed. It

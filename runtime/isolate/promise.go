@@ -107,7 +107,7 @@ func (d *Deferred) SettleNow(f func() (goja.Value, error)) {
 func (i *Isolate) Go(work func(ctx context.Context) func() (goja.Value, error)) goja.Value {
 	d := i.NewDeferred()
 	ctx := d.in.event.GoContext()
-	i.background.Go(func() { d.settleFrom(work(ctx)) })
+	i.workers.run(i, func() { d.settleFrom(work(ctx)) })
 	return d.promise
 }
 
@@ -120,7 +120,7 @@ func (i *Isolate) GoInto(
 	c.pending++
 	d := &Deferred{in: i.frame, resolve: resolve, reject: reject}
 	ctx := d.in.event.GoContext()
-	i.background.Go(func() { d.settleFrom(work(ctx)) })
+	i.workers.run(i, func() { d.settleFrom(work(ctx)) })
 }
 
 // settleFrom is Settle for a goroutine that may run the turn itself, where nothing else is to run before.
@@ -136,7 +136,7 @@ func (d *Deferred) settleFrom(f func() (goja.Value, error)) {
 }
 
 // Background runs f on a goroutine that Close waits for. f has to end when the event's GoContext does.
-func (i *Isolate) Background(f func()) { i.background.Go(f) }
+func (i *Isolate) Background(f func()) { i.workers.all.Go(f) }
 
 // Await calls one of two functions, in a turn of the event that runs now, when v has settled: at once when v is no
 // promise or has settled already. At global scope it is the turn of whatever settles v.
