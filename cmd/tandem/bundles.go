@@ -5,10 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"os"
-	"os/signal"
 	"sync"
-	"syscall"
+
+	"google.golang.org/grpc"
 
 	"github.com/tandem-do/tandem/durableobject"
 	"github.com/tandem-do/tandem/durableobject/host"
@@ -28,7 +27,8 @@ type hostedScripts struct {
 	services sidecar.Caller
 	// stuck is called when a script cannot be stopped.
 	stuck func()
-	// running are the scripts by the places of their bundles. They belong to follow while that runs.
+	// mu guards running: the scripts by the places of their bundles.
+	mu      sync.Mutex
 	running []*jsclass.Script
 }
 
@@ -46,7 +46,9 @@ func (s *hostedScripts) start(list []deploy.Version) ([]host.WorkerClasses, erro
 		if err != nil {
 			return nil, fmt.Errorf("%w: %w", errProject, err)
 		}
+		s.mu.Lock()
 		s.running = append(s.running, script)
+		s.mu.Unlock()
 		classes = append(classes, host.WorkerClasses{Worker: name, Classes: script.Classes()})
 	}
 	return classes, nil
@@ -65,14 +67,11 @@ func (s *hostedScripts) compile(v deploy.Version, several bool) (*jsclass.Script
 	})
 }
 
-// follow has each script's classes get other code when its bundle has changed, each time the process gets SIGUSR1.
-func (s *hostedScripts) follow(ctx context.Context, h *host.Host, list []deploy.Version) {
-	requests := make(chan os.Signal, 1)
-	signal.Notify(requests, syscall.SIGUSR1)
-	defer signal.Stop(requests)
-	var deployers []*deploy.Deployer
+// deployers make the scripts' classes get other code when their bundles have changed.
+func (s *hostedScripts) deployers(h *host.Host, list []deploy.Version) []*deploy.Deployer {
+	var all []*deploy.Deployer
 	for i, v := range list {
-		deployers = append(deployers, deploy.New(deploy.Options{
+		all = append(all, deploy.New(deploy.Options{
 			Running: v, Log: s.log,
 			Load: func() (deploy.Version, error) { return s.flags.read(i) },
 			Switch: func(ctx context.Context, next deploy.Version) error {
@@ -80,34 +79,38 @@ func (s *hostedScripts) follow(ctx context.Context, h *host.Host, list []deploy.
 			},
 		}))
 	}
-	for {
-		select {
-		case <-requests:
-		case <-ctx.Done():
-			return
-		}
-		for _, d := range deployers {
-			_, _ = d.Deploy(ctx) // it is in the log
-		}
-	}
+	return all
 }
 
 // replace gives one Worker's classes the code of another version.
 func (s *hostedScripts) replace(ctx context.Context, h *host.Host, i int, next deploy.Version) error {
-	script, err := s.compile(next, len(s.running) > 1)
+	script, err := s.compile(next, len(s.flags.files) > 1)
 	if err != nil {
 		return err
 	}
-	if err := h.DeployWorker(ctx, next.Bundle.Manifest().Name, script.Classes()); err != nil {
+	if len(next.Bundle.Manifest().Classes) > 0 {
+		err = script.Check(ctx, h.Clock())
+	}
+	if err == nil {
+		err = h.DeployWorker(ctx, next.Bundle.Manifest().Name, script.Classes())
+	}
+	if errors.Is(err, host.ErrDraining) {
+		err = deploy.ErrEnding
+	}
+	if err != nil {
 		script.Close()
 		return err
 	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	s.running[i].Close()
 	s.running[i] = script
 	return nil
 }
 
 func (s *hostedScripts) close() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	for _, script := range s.running {
 		script.Close()
 	}
@@ -148,11 +151,17 @@ func (f *hostFlags) serveBundles(ctx context.Context, sys system, reflection boo
 	if f.platform {
 		platform = services(caller)
 	}
+	reload, stopReload := reloads()
+	defer stopReload()
 	var following sync.WaitGroup
 	err = host.Serve(ctx, host.Options{
 		Listener: l, Address: address, Dir: f.dir, Router: router, Worker: classes[0].Worker, Classes: classes[0].Classes,
 		Others: classes[1:], Services: platform, TestClock: f.testClock, StrictLimits: f.strictLimits,
-		OnStart:    func(h *host.Host) { following.Go(func() { scripts.follow(ctx, h, list) }) },
+		OnStart: func(h *host.Host) {
+			deployers := scripts.deployers(h, list)
+			h.Register(func(r grpc.ServiceRegistrar) { deploy.Register(r, deployers...) })
+			following.Go(func() { deploy.Follow(ctx, reload, deployers...) })
+		},
 		Reflection: reflection, Log: log,
 	})
 	stop(nil)

@@ -38,6 +38,7 @@ func newHost(sys system) *cobra.Command {
 		}
 		return []string{"state-dir", "router", "sandbox"}
 	}}
+	p.reloads = f.bundle.given
 	p.serve = func(ctx context.Context, log *slog.Logger) (err error) {
 		if f.bundle.given() {
 			return f.serveBundles(ctx, sys, p.flags.reflection, log)

@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"os/signal"
 	"runtime/debug"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -55,6 +57,8 @@ type process struct {
 	// required names flags that must be set; needs, if set, says which do once the others are known.
 	required []string
 	needs    func() []string
+	// reloads says that SIGHUP does not end it; nil means that it does.
+	reloads func() bool
 	// orphaned is true when the supervisor has ended.
 	orphaned atomic.Bool
 	// serve runs it until ctx ends.
@@ -134,7 +138,8 @@ func (p *process) run(name string, fs *pflag.FlagSet) error {
 		debug.SetGCPercent(defaultGOGC)
 	}
 	log := newLog(p.sys, p.flags.level, p.flags.format)
-	ctx, cancel, stop := signals(func() { os.Exit(exitKilled) })
+	hangup := !signal.Ignored(syscall.SIGHUP) && (p.reloads == nil || !p.reloads())
+	ctx, cancel, stop := signalsOf(func() { os.Exit(exitKilled) }, hangup)
 	defer stop()
 	if p.flags.lifeline >= 0 {
 		stop, err := dev.WatchLifeline(p.flags.lifeline, func() {

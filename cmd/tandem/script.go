@@ -204,6 +204,9 @@ func (f *bundleFlags) serveScript(ctx context.Context, sys system, at workerAddr
 		Fetch: outbound(), //nolint:bodyclose // whoever calls it closes them
 		OnLog: printLog(sys, ""), Log: log, Limits: f.limits(), OnStuck: func() { stop(errStuck) },
 	}
+	reload, stopReload := reloads()
+	defer stopReload()
+	o.Load, o.Reload = func() (deploy.Version, error) { return f.read(0) }, reload
 	if f.development {
 		o.OnRequest = printRequest(sys)
 	}

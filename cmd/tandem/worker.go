@@ -22,6 +22,7 @@ func newWorker(sys system) *cobra.Command {
 		}
 		return []string{"router", "issuer", "directory"}
 	}}
+	p.reloads = b.given
 	p.serve = func(ctx context.Context, log *slog.Logger) error {
 		if b.given() {
 			return b.serveScript(ctx, sys, at, log)

@@ -48,6 +48,9 @@ func loopback(a net.Addr) bool {
 	return false
 }
 
+// Clock is the time by which the host's objects live.
+func (h *Host) Clock() clock.Clock { return h.store.Clock() }
+
 // clockService moves the host's clock.
 type clockService struct {
 	dopb.UnimplementedClockServiceServer

@@ -127,6 +127,8 @@ type Host struct {
 	lifetime context.Context
 	end      context.CancelCauseFunc
 
+	// registrations are the services of Register.
+	registrations []func(grpc.ServiceRegistrar)
 	// test is the clock that tests move; nil for real time.
 	test *clock.Test
 

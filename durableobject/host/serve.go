@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"google.golang.org/grpc"
 	healthpb "google.golang.org/grpc/health/grpc_health_v1"
 
 	"github.com/tandem-do/tandem/durableobject/actor"
@@ -50,7 +51,15 @@ func Serve(ctx context.Context, o Options) (err error) {
 		return err
 	}
 	h.test = test
+	if o.OnStart != nil {
+		o.OnStart(h)
+	}
 	return h.Serve(ctx, o.Listener, o.Reflection)
+}
+
+// Register adds gRPC services of the process's own to those of Serve. Call it before, as in Options.OnStart.
+func (h *Host) Register(register func(grpc.ServiceRegistrar)) {
+	h.registrations = append(h.registrations, register)
 }
 
 // Serve joins the router and takes calls on l until ctx ends, then drains and closes the host. Health says SERVING
@@ -60,6 +69,9 @@ func (h *Host) Serve(ctx context.Context, l net.Listener, reflection bool) error
 	server.Health.SetServingStatus("", healthpb.HealthCheckResponse_NOT_SERVING)
 	sidecar.RegisterOrderedHandler(server, h)
 	dopb.RegisterAdminServiceServer(server.Server, admin.New(h.store, operator{h}))
+	for _, register := range h.registrations {
+		register(server.Server)
+	}
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	dopb.RegisterClockServiceServer(server.Server, &clockService{test: h.test, serving: ctx})

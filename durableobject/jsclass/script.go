@@ -96,6 +96,32 @@ func New(o Options) (*Script, error) {
 	return s, nil
 }
 
+// Check starts an isolate, and says what is wrong with the script if that does not go well: its top level fails, or it
+// does not export a class that its manifest names.
+func (s *Script) Check(ctx context.Context, c clock.Clock) error {
+	i, err := s.isolateFor(ctx, objectid.ID{}, c)
+	if x, ok := errors.AsType[*isolate.Exception](err); ok {
+		return fmt.Errorf("the script does not start: %s", x.Stack)
+	}
+	if err != nil {
+		return fmt.Errorf("the script does not start: %w", err)
+	}
+	var missing []string
+	work := i.NewContext(isolate.ContextOptions{})
+	err = work.Run(ctx, func(*isolate.Event) (goja.Value, error) {
+		for _, one := range s.o.Bundle.Manifest().Classes {
+			if _, ok := goja.AssertConstructor(i.Exports().Get(one.Name)); !ok {
+				missing = append(missing, one.Name)
+			}
+		}
+		return goja.Undefined(), nil
+	}, nil)
+	if err == nil && len(missing) > 0 {
+		err = fmt.Errorf("the script does not export the Durable Object classes %q", missing)
+	}
+	return err
+}
+
 // Classes returns the classes that the bundle's manifest names, for host.Options.Classes.
 func (s *Script) Classes() []durableobject.Class {
 	var out []durableobject.Class

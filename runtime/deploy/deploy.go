@@ -75,7 +75,7 @@ func New(o Options) *Deployer {
 }
 
 // Deploy reads the version that there is and switches to it if it is another. Errors: those of Load, ErrOther, those of
-// Switch, and the end of ctx.
+// Switch, and the end of ctx. The result says what runs after an error too, unless it is that of ctx.
 func (d *Deployer) Deploy(ctx context.Context) (Result, error) {
 	ctx, cancel := context.WithTimeout(ctx, Timeout)
 	defer cancel()
@@ -107,35 +107,33 @@ const shortHash = 12
 func short(b *bundle.Bundle) string { return b.Hash()[:shortHash] }
 
 func (d *Deployer) deploy(ctx context.Context) (Result, error) {
+	have := d.running.Bundle
+	r := Result{Running: d.running, Previous: have.Hash()}
 	next, err := d.o.Load()
 	if err != nil {
-		return Result{}, err
+		return r, err
 	}
-	have := d.running.Bundle
 	if a, b := have.Manifest().Name, next.Bundle.Manifest().Name; a != b {
-		return Result{}, fmt.Errorf("%w: it is %q, and %q runs here", ErrOther, b, a)
+		return r, fmt.Errorf("%w: it is %q, and %q runs here", ErrOther, b, a)
 	}
-	r := Result{Running: d.running, Previous: have.Hash()}
 	if next.Equal(d.running) {
 		return r, nil
 	}
 	if err := d.o.Switch(ctx, next); err != nil {
-		return Result{}, err
+		return r, err
 	}
 	d.running, r.Running, r.Changed = next, next, true
 	return r, nil
 }
 
-// Follow deploys for each value of requests, until ctx ends or requests is closed. Who sends them learns the outcome from
-// the log.
-func (d *Deployer) Follow(ctx context.Context, requests <-chan struct{}) {
+// Follow has deployers deploy for each value of requests, until ctx ends. Who sends them learns the outcome from the log.
+func Follow[T any](ctx context.Context, requests <-chan T, deployers ...*Deployer) {
 	for {
 		select {
-		case _, ok := <-requests:
-			if !ok {
-				return
+		case <-requests:
+			for _, d := range deployers {
+				_, _ = d.Deploy(ctx) // it is in the log
 			}
-			_, _ = d.Deploy(ctx) // it is in the log
 		case <-ctx.Done():
 			return
 		}

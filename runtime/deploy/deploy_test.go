@@ -11,9 +11,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/status"
-
 	deploypb "github.com/tandem-do/tandem/proto/deploy/v1"
 	"github.com/tandem-do/tandem/runtime/bundle"
 )
@@ -36,19 +33,18 @@ func TestDeploy(t *testing.T) {
 		next     Version
 		load     error
 		start    error
-		code     codes.Code
 		text     string
 		changed  bool
 		switches int
 	}{
-		{"another bundle", version(t, "w", "2", nil), nil, nil, codes.OK, "", true, 1},
-		{"another secret", version(t, "w", "1", map[string]string{"A": "hunter3"}), nil, nil, codes.OK, "", true, 1},
-		{"the same", version(t, "w", "1", maps.Clone(first.Secrets)), nil, nil, codes.OK, "", false, 0},
-		{"another Worker's", version(t, "v", "2", nil), nil, nil, codes.FailedPrecondition,
+		{"another bundle", version(t, "w", "2", nil), nil, nil, "", true, 1},
+		{"another secret", version(t, "w", "1", map[string]string{"A": "hunter3"}), nil, nil, "", true, 1},
+		{"the same", version(t, "w", "1", maps.Clone(first.Secrets)), nil, nil, "", false, 0},
+		{"another Worker's", version(t, "v", "2", nil), nil, nil,
 			`the bundle is another Worker's: it is "v", and "w" runs here`, false, 0},
-		{"damaged", Version{}, bundle.ErrCorrupt, nil, codes.FailedPrecondition, "bundle file is damaged", false, 0},
-		{"broken", version(t, "w", "2", nil), nil, errStart, codes.FailedPrecondition, "does not start", false, 1},
-		{"at the end", version(t, "w", "2", nil), nil, ErrEnding, codes.Unavailable, "the process is ending", false, 1},
+		{"damaged", Version{}, bundle.ErrCorrupt, nil, "bundle file is damaged", false, 0},
+		{"broken", version(t, "w", "2", nil), nil, errStart, "does not start", false, 1},
+		{"at the end", version(t, "w", "2", nil), nil, ErrEnding, "the process is ending", false, 1},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
@@ -64,21 +60,23 @@ func TestDeploy(t *testing.T) {
 					return tc.start
 				},
 			})
-			s := &service{deployer: d}
-			got, err := s.Deploy(t.Context(), &deploypb.DeployRequest{})
-			if status.Code(err) != tc.code || !strings.Contains(status.Convert(err).Message(), tc.text) {
-				t.Errorf("got %v", err)
-			}
-			if got.GetChanged() != tc.changed || switches != tc.switches {
-				t.Errorf("changed: %t, %d switches", got.GetChanged(), switches)
-			}
-			if err == nil && (got.GetHash() != tc.next.Bundle.Hash() || got.GetPreviousHash() != first.Bundle.Hash()) {
-				t.Errorf("got %v", got)
-			}
-			// What runs is compared with what comes next.
-			again, err2 := s.Deploy(t.Context(), &deploypb.DeployRequest{})
-			if err == nil && (err2 != nil || again.GetChanged()) || err != nil && err2 == nil {
-				t.Errorf("again: got %v, %v", again, err2)
+			s := &service{deployers: []*Deployer{d}}
+			for n := range 2 { // what runs is compared with what comes next
+				r, err := s.Deploy(t.Context(), &deploypb.DeployRequest{})
+				if err != nil || len(r.GetOutcomes()) != 1 {
+					t.Fatal(r, err)
+				}
+				got, runs := r.GetOutcomes()[0], first
+				if tc.text == "" {
+					runs = tc.next
+				}
+				if got.GetRefused() != tc.text || got.GetChanged() != (tc.changed && n == 0) || got.GetWorker() != "w" ||
+					got.GetHash() != runs.Bundle.Hash() {
+					t.Errorf("got %v", got)
+				}
+				if n == 0 && (got.GetPreviousHash() != first.Bundle.Hash() || switches != tc.switches) {
+					t.Errorf("got %v, %d switches", got, switches)
+				}
 			}
 			if strings.Contains(log.String(), "hunter") {
 				t.Error(log.String())
@@ -108,7 +106,7 @@ func TestFollow(t *testing.T) {
 		ctx, stop := context.WithCancel(t.Context())
 		requests := make(chan struct{}, 1)
 		var wait sync.WaitGroup
-		wait.Go(func() { d.Follow(ctx, requests) })
+		wait.Go(func() { Follow(ctx, requests, d) })
 		for range 5 {
 			select {
 			case requests <- struct{}{}:

@@ -2,40 +2,41 @@ package deploy
 
 import (
 	"context"
-	"errors"
 
 	"google.golang.org/grpc"
-	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
 	deploypb "github.com/tandem-do/tandem/proto/deploy/v1"
 )
 
-// service is a deployer as a gRPC service.
+// service is the deployers of a process as a gRPC service.
 type service struct {
 	deploypb.UnimplementedDeployServiceServer
-	deployer *Deployer
+	deployers []*Deployer
 }
 
 var _ deploypb.DeployServiceServer = (*service)(nil)
 
-// Register serves a deployer's service.
-func Register(r grpc.ServiceRegistrar, d *Deployer) {
-	deploypb.RegisterDeployServiceServer(r, &service{deployer: d})
+// Register serves the deployment service of a process.
+func Register(r grpc.ServiceRegistrar, deployers ...*Deployer) {
+	deploypb.RegisterDeployServiceServer(r, &service{deployers: deployers})
 }
 
 // Deploy implements deploypb.DeployServiceServer.
 func (s *service) Deploy(ctx context.Context, _ *deploypb.DeployRequest) (*deploypb.DeployResponse, error) {
-	r, err := s.deployer.Deploy(ctx)
-	switch {
-	case errors.Is(err, ErrEnding):
-		return nil, status.Error(codes.Unavailable, err.Error())
-	case err != nil && ctx.Err() != nil:
-		return nil, status.FromContextError(ctx.Err()).Err()
-	case err != nil:
-		return nil, status.Error(codes.FailedPrecondition, err.Error())
+	out := &deploypb.DeployResponse{}
+	for _, d := range s.deployers {
+		r, err := d.Deploy(ctx)
+		if err != nil && ctx.Err() != nil {
+			return nil, status.FromContextError(ctx.Err()).Err()
+		}
+		o := &deploypb.Outcome{
+			Worker: r.Running.Bundle.Manifest().Name, Hash: r.Running.Bundle.Hash(), PreviousHash: r.Previous, Changed: r.Changed,
+		}
+		if err != nil {
+			o.Refused = err.Error()
+		}
+		out.Outcomes = append(out.Outcomes, o)
 	}
-	return &deploypb.DeployResponse{
-		Worker: r.Running.Bundle.Manifest().Name, Hash: r.Running.Bundle.Hash(), PreviousHash: r.Previous, Changed: r.Changed,
-	}, nil
+	return out, nil
 }

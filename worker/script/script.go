@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"os"
 	"runtime"
 	"sync/atomic"
 	"time"
@@ -60,7 +61,7 @@ type Options struct {
 	// Load reads the version of the Worker that there is by now, for deployments; each value of Reload, and each call of
 	// the deployment service at Services, asks for one. Nil means that the process runs what it was given.
 	Load   func() (deploy.Version, error)
-	Reload <-chan struct{}
+	Reload <-chan os.Signal
 	// Log takes the process's log; nil discards it.
 	Log *slog.Logger
 }
@@ -149,7 +150,7 @@ func (v *versions) takeEvents(ctx context.Context, in *ingress.Ingress, client r
 			Running: deploy.Version{Bundle: o.Bundle, Secrets: o.Secrets}, Load: o.Load, Switch: v.replace, Log: o.Log,
 		})
 		g.Go(func() error {
-			d.Follow(ctx, o.Reload)
+			deploy.Follow(ctx, o.Reload, d)
 			return nil
 		})
 	}

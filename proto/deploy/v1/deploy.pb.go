@@ -63,14 +63,8 @@ func (*DeployRequest) Descriptor() ([]byte, []int) {
 // DeployResponse says what the process runs.
 type DeployResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// worker is the Worker's name.
-	Worker string `protobuf:"bytes,1,opt,name=worker,proto3" json:"worker,omitempty"`
-	// hash is that of the bundle that runs, 64 hexadecimal digits.
-	Hash string `protobuf:"bytes,2,opt,name=hash,proto3" json:"hash,omitempty"`
-	// previous_hash is that of the one before; the same when only secrets have changed, or nothing.
-	PreviousHash string `protobuf:"bytes,3,opt,name=previous_hash,json=previousHash,proto3" json:"previous_hash,omitempty"`
-	// changed is false when the process ran all of it already.
-	Changed       bool `protobuf:"varint,4,opt,name=changed,proto3" json:"changed,omitempty"`
+	// outcomes are one for each of its bundles.
+	Outcomes      []*Outcome `protobuf:"bytes,1,rep,name=outcomes,proto3" json:"outcomes,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -105,32 +99,93 @@ func (*DeployResponse) Descriptor() ([]byte, []int) {
 	return file_deploy_v1_deploy_proto_rawDescGZIP(), []int{1}
 }
 
-func (x *DeployResponse) GetWorker() string {
+func (x *DeployResponse) GetOutcomes() []*Outcome {
+	if x != nil {
+		return x.Outcomes
+	}
+	return nil
+}
+
+// Outcome is what became of one bundle.
+type Outcome struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// worker is the Worker's name.
+	Worker string `protobuf:"bytes,1,opt,name=worker,proto3" json:"worker,omitempty"`
+	// hash is that of the bundle that runs, 64 hexadecimal digits.
+	Hash string `protobuf:"bytes,2,opt,name=hash,proto3" json:"hash,omitempty"`
+	// previous_hash is that of the one before; the same when only secrets have changed, or nothing.
+	PreviousHash string `protobuf:"bytes,3,opt,name=previous_hash,json=previousHash,proto3" json:"previous_hash,omitempty"`
+	// changed is false when the process ran all of it already, and when the new version was refused.
+	Changed bool `protobuf:"varint,4,opt,name=changed,proto3" json:"changed,omitempty"`
+	// refused says why the version in the files does not run, or is empty.
+	Refused       string `protobuf:"bytes,5,opt,name=refused,proto3" json:"refused,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Outcome) Reset() {
+	*x = Outcome{}
+	mi := &file_deploy_v1_deploy_proto_msgTypes[2]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Outcome) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Outcome) ProtoMessage() {}
+
+func (x *Outcome) ProtoReflect() protoreflect.Message {
+	mi := &file_deploy_v1_deploy_proto_msgTypes[2]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Outcome.ProtoReflect.Descriptor instead.
+func (*Outcome) Descriptor() ([]byte, []int) {
+	return file_deploy_v1_deploy_proto_rawDescGZIP(), []int{2}
+}
+
+func (x *Outcome) GetWorker() string {
 	if x != nil {
 		return x.Worker
 	}
 	return ""
 }
 
-func (x *DeployResponse) GetHash() string {
+func (x *Outcome) GetHash() string {
 	if x != nil {
 		return x.Hash
 	}
 	return ""
 }
 
-func (x *DeployResponse) GetPreviousHash() string {
+func (x *Outcome) GetPreviousHash() string {
 	if x != nil {
 		return x.PreviousHash
 	}
 	return ""
 }
 
-func (x *DeployResponse) GetChanged() bool {
+func (x *Outcome) GetChanged() bool {
 	if x != nil {
 		return x.Changed
 	}
 	return false
+}
+
+func (x *Outcome) GetRefused() string {
+	if x != nil {
+		return x.Refused
+	}
+	return ""
 }
 
 var File_deploy_v1_deploy_proto protoreflect.FileDescriptor
@@ -138,12 +193,15 @@ var File_deploy_v1_deploy_proto protoreflect.FileDescriptor
 const file_deploy_v1_deploy_proto_rawDesc = "" +
 	"\n" +
 	"\x16deploy/v1/deploy.proto\x12\tdeploy.v1\"\x0f\n" +
-	"\rDeployRequest\"{\n" +
-	"\x0eDeployResponse\x12\x16\n" +
+	"\rDeployRequest\"@\n" +
+	"\x0eDeployResponse\x12.\n" +
+	"\boutcomes\x18\x01 \x03(\v2\x12.deploy.v1.OutcomeR\boutcomes\"\x8e\x01\n" +
+	"\aOutcome\x12\x16\n" +
 	"\x06worker\x18\x01 \x01(\tR\x06worker\x12\x12\n" +
 	"\x04hash\x18\x02 \x01(\tR\x04hash\x12#\n" +
 	"\rprevious_hash\x18\x03 \x01(\tR\fpreviousHash\x12\x18\n" +
-	"\achanged\x18\x04 \x01(\bR\achanged2N\n" +
+	"\achanged\x18\x04 \x01(\bR\achanged\x12\x18\n" +
+	"\arefused\x18\x05 \x01(\tR\arefused2N\n" +
 	"\rDeployService\x12=\n" +
 	"\x06Deploy\x12\x18.deploy.v1.DeployRequest\x1a\x19.deploy.v1.DeployResponseB6Z4github.com/tandem-do/tandem/proto/deploy/v1;deploypbb\x06proto3"
 
@@ -159,19 +217,21 @@ func file_deploy_v1_deploy_proto_rawDescGZIP() []byte {
 	return file_deploy_v1_deploy_proto_rawDescData
 }
 
-var file_deploy_v1_deploy_proto_msgTypes = make([]protoimpl.MessageInfo, 2)
+var file_deploy_v1_deploy_proto_msgTypes = make([]protoimpl.MessageInfo, 3)
 var file_deploy_v1_deploy_proto_goTypes = []any{
 	(*DeployRequest)(nil),  // 0: deploy.v1.DeployRequest
 	(*DeployResponse)(nil), // 1: deploy.v1.DeployResponse
+	(*Outcome)(nil),        // 2: deploy.v1.Outcome
 }
 var file_deploy_v1_deploy_proto_depIdxs = []int32{
-	0, // 0: deploy.v1.DeployService.Deploy:input_type -> deploy.v1.DeployRequest
-	1, // 1: deploy.v1.DeployService.Deploy:output_type -> deploy.v1.DeployResponse
-	1, // [1:2] is the sub-list for method output_type
-	0, // [0:1] is the sub-list for method input_type
-	0, // [0:0] is the sub-list for extension type_name
-	0, // [0:0] is the sub-list for extension extendee
-	0, // [0:0] is the sub-list for field type_name
+	2, // 0: deploy.v1.DeployResponse.outcomes:type_name -> deploy.v1.Outcome
+	0, // 1: deploy.v1.DeployService.Deploy:input_type -> deploy.v1.DeployRequest
+	1, // 2: deploy.v1.DeployService.Deploy:output_type -> deploy.v1.DeployResponse
+	2, // [2:3] is the sub-list for method output_type
+	1, // [1:2] is the sub-list for method input_type
+	1, // [1:1] is the sub-list for extension type_name
+	1, // [1:1] is the sub-list for extension extendee
+	0, // [0:1] is the sub-list for field type_name
 }
 
 func init() { file_deploy_v1_deploy_proto_init() }
@@ -185,7 +245,7 @@ func file_deploy_v1_deploy_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_deploy_v1_deploy_proto_rawDesc), len(file_deploy_v1_deploy_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   2,
+			NumMessages:   3,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

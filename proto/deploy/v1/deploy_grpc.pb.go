@@ -30,10 +30,10 @@ const (
 //
 // DeployService is served by worker processes and object hosts that run a bundle, beside what they serve to each other.
 type DeployServiceClient interface {
-	// Deploy has the process read its bundle and its secrets again, and run them if they are others. It returns when new
-	// events are run by the new version; old ones may still be finishing. Idempotent: what runs already is not run anew.
-	// Errors: FAILED_PRECONDITION with the reason when the version is refused, in which case the present one goes on;
-	// UNAVAILABLE when the process is ending.
+	// Deploy has the process read its bundles and their secrets again, and run those that are others. It returns when new
+	// events are run by the new versions; old ones may still be finishing. A version that is refused leaves the present one
+	// as it is: its outcome says why. Idempotent: what runs already is not run anew. Errors: DEADLINE_EXCEEDED after two
+	// minutes.
 	Deploy(ctx context.Context, in *DeployRequest, opts ...grpc.CallOption) (*DeployResponse, error)
 }
 
@@ -61,10 +61,10 @@ func (c *deployServiceClient) Deploy(ctx context.Context, in *DeployRequest, opt
 //
 // DeployService is served by worker processes and object hosts that run a bundle, beside what they serve to each other.
 type DeployServiceServer interface {
-	// Deploy has the process read its bundle and its secrets again, and run them if they are others. It returns when new
-	// events are run by the new version; old ones may still be finishing. Idempotent: what runs already is not run anew.
-	// Errors: FAILED_PRECONDITION with the reason when the version is refused, in which case the present one goes on;
-	// UNAVAILABLE when the process is ending.
+	// Deploy has the process read its bundles and their secrets again, and run those that are others. It returns when new
+	// events are run by the new versions; old ones may still be finishing. A version that is refused leaves the present one
+	// as it is: its outcome says why. Idempotent: what runs already is not run anew. Errors: DEADLINE_EXCEEDED after two
+	// minutes.
 	Deploy(context.Context, *DeployRequest) (*DeployResponse, error)
 	mustEmbedUnimplementedDeployServiceServer()
 }
