@@ -158,3 +158,35 @@ func TestEntrypoints(t *testing.T) {
 		}
 	}
 }
+
+// Wherever a turn is stopped, the isolate goes on with promises and timers of other events.
+func TestGoesOnAfterAStop(t *testing.T) {
+	t.Parallel()
+	i := newIsolate(t, `
+		const inner = async (f) => { try { return await f(); } catch (e) { return "caught"; } finally { 0; } };
+		const deep = (n, f) => n ? inner(async () => await deep(n - 1, f)) : f();
+		const later = () => new Promise((r) => setTimeout(r, 1));
+		function* generator() { try { yield* [1, 2].map(() => { for (;;); }); } finally { for (;;); } }
+		export const within = () => inner(() => { for (;;); });
+		export const deeper = () => deep(20, () => { for (;;); });
+		export const overflow = () => deep(20, function f() { return f(); });
+		export const continued = async () => { await deep(5, later); for (;;); };
+		export const timed = () => new Promise(() => setTimeout(() => inner(() => { for (;;); }), 1));
+		export const generates = () => inner(async () => { for (const x of generator()); });
+		export const iterates = () => { for (const x of { [Symbol.iterator]: () => ({
+			next: () => { for (;;); }, return: () => { for (;;); } }) }); };
+		export const well = async () => { await later(); return await deep(3, async () => { await later(); return 3; }); };
+	`, Options{Limits: Limits{CPU: 50 * time.Millisecond}})
+	for _, name := range []string{"within", "deeper", "overflow", "continued", "timed", "generates", "iterates"} {
+		want := "Error: " + cpuText
+		if name == "overflow" {
+			want = "RangeError: " + overflowText
+		}
+		if _, err := call(t, i, name); err == nil || err.Error() != want {
+			t.Errorf("%s: %v", name, err)
+		}
+		if got, err := call(t, i, "well"); err != nil || got != "3" {
+			t.Errorf("after %s: %s, %v", name, got, err)
+		}
+	}
+}

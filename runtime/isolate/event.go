@@ -317,21 +317,19 @@ func (i *Isolate) guarded(f func() error) (err error) {
 		}
 		if e, ok := r.(error); ok && uncatchable(e) {
 			err = e
+			i.rest.restore()
 			i.dropJobs()
 			return
 		}
 		i.condemn(r)
 		err = newInternalError()
 	}()
-	thrown := i.rt.Try(func() {
-		if err = f(); err != nil && uncatchable(err) {
-			// The engine leaves its stack as it is when a continuation of a promise is stopped, and takes itself to be
-			// within a call from then on. This has it unwind.
-			panic(uncaught(err))
-		}
-	})
-	if thrown != nil {
+	if thrown := i.rt.Try(func() { err = f() }); thrown != nil {
 		return thrown
+	}
+	if err != nil && uncatchable(err) {
+		i.rest.restore()
+		i.dropJobs()
 	}
 	return err
 }

@@ -66,17 +66,6 @@ func uncatchable(err error) bool {
 	return errors.As(err, &interrupted) || errors.As(err, &overflow)
 }
 
-// uncaught returns the error of the engine's within one that is uncatchable.
-func uncaught(err error) error {
-	var interrupted *goja.InterruptedError
-	if errors.As(err, &interrupted) {
-		return interrupted
-	}
-	var overflow *goja.StackOverflowError
-	errors.As(err, &overflow)
-	return overflow
-}
-
 // exceptionOf turns what the engine returns into *Exception and leaves other errors as they are.
 func (i *Isolate) exceptionOf(err error) error {
 	if err == nil {

@@ -21,6 +21,7 @@ type Isolate struct {
 	options Options
 	log     *slog.Logger
 	rt      *goja.Runtime
+	rest    *rest
 	loop    loop
 	watch   watch
 

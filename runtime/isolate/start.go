@@ -35,8 +35,13 @@ func (i *Isolate) start(ctx context.Context, p *Program) error {
 	result := make(chan error, 1)
 	i.loop.post(func() {
 		i.rt = goja.New()
+		var err error
+		if i.rest, err = newRest(i.rt); err != nil {
+			result <- err
+			return
+		}
 		i.watch.begin(i.options.Limits.Startup, nil)
-		err := i.conclude(i.guarded(func() error { return i.runTopLevel(p) }), nil)
+		err = i.conclude(i.guarded(func() error { return i.runTopLevel(p) }), nil)
 		_, fired := i.watch.end()
 		if fired != nil && err == nil {
 			err = fired
