@@ -18,7 +18,7 @@ import (
 const workerdBinary = "../node/node_modules/@cloudflare/workerd-linux-64/bin/workerd"
 
 // classes are the object classes of testdata/project, bound by their names in capitals as its wrangler.jsonc does.
-var classes = []string{"Probe", "Legacy", "Silent", "Failing", "Blocking", "Plain"}
+var classes = []string{"Probe", "Legacy", "Silent", "Failing", "Blocking", "Plain", "Lender"}
 
 // startTandem runs the project by tandem dev and returns its origin.
 func startTandem(t *testing.T, binary, date string) string {
@@ -117,7 +117,8 @@ const config :Workerd.Config = (
 );
 const probes :Workerd.Worker = (
   modules = [%s], compatibilityDate = "%s", durableObjectNamespaces = [%s], durableObjectStorage = (localDisk = "objects"),
-  bindings = [%s(name = "SELF", service = "main"), (name = "TEXT", text = "text"), (name = "DATA", json = "{\"a\":[1]}")],
+  bindings = [%s(name = "SELF", service = "main"),
+    (name = "SVC", service = (name = "main", entrypoint = "Service")), (name = "TEXT", text = "text"), (name = "DATA", json = "{\"a\":[1]}")],
 );
 `, dir, address, &modules, date, &namespaces, &bindings)
 }

@@ -12,11 +12,13 @@ import "./cases/platform.js";
 import "./cases/rpc.js";
 import "./cases/storage.js";
 import "./cases/stubs.js";
+import "./cases/targets.js";
 import "./cases/streams.js";
 import "./cases/surface.js";
 import "./cases/transactions.js";
 
 export * from "./objects.js";
+export { Lender, Service } from "./targets.js";
 
 export default {
   async fetch(request, env, ctx) {
