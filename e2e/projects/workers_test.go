@@ -94,7 +94,7 @@ func TestWorkersAreKilled(t *testing.T) {
 		p.want("/order?user=bob", "", fmt.Sprintf(`{"receipt":"#bob pays 3","left":%d}`, left))
 	}
 	orders(10, 99)
-	for i, process := range []string{"worker:stock", "worker:accounts", "durableobject"} {
+	for i, process := range []string{"worker:stock", "worker:accounts", "durableobject", "router"} {
 		before := p.MustReady(t).PIDs
 		p.Kill(t, process)
 		p.until("/accounts", "called by web")
