@@ -2,6 +2,7 @@ package jsclass
 
 import (
 	"context"
+	"errors"
 
 	"github.com/dop251/goja"
 
@@ -30,12 +31,21 @@ func (o *object) Invoke(ctx context.Context, in sidecar.Invocation) (sidecar.Val
 	return r.End(o.uncaught(ctx, err, !in.Read))
 }
 
-// Deliver implements env.Owner: a call of what the object has exported is an event of its own.
+// Deliver implements env.Owner: a call of what the object has exported is an event of its own. Like workerd: its errors
+// name the object, also those for which there was nothing to call.
 func (o *object) Deliver(
-	ctx context.Context, start func(*isolate.Event) (goja.Value, error), finish func(*isolate.Event, goja.Value) error,
+	ctx context.Context, read bool,
+	start func(*isolate.Event) (goja.Value, error), finish func(*isolate.Event, goja.Value) error,
 ) error {
 	return o.state.Deliver(ctx, func(ctx context.Context) error {
-		return o.uncaught(ctx, o.run(ctx, &o.root, start, finish), true)
+		err := o.uncaught(ctx, o.run(ctx, &o.root, start, finish), !read)
+		e, ok := errors.AsType[*sidecar.Error](err)
+		if ok && e.Properties == "" && o.state.Broken() == nil {
+			named := *e
+			named.Properties = env.ObjectProperties(o.state.ID())
+			err = &named
+		}
+		return err
 	})
 }
 

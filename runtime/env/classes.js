@@ -121,6 +121,9 @@
 	tag(RpcStub, "JsRpcStub");
 	tag(RpcPromise, "JsRpcPromise");
 	tag(RpcProperty, "JsRpcProperty");
+	for (const c of host.tagged ? [] : [RpcStub, RpcPromise, RpcProperty]) {
+		defineProperty(c.prototype, Symbol.toStringTag, { value: "Object", configurable: true }); // or else it is Function
+	}
 
 	// find looks for a method as RPC does: on the class and those that it extends, never on the instance itself.
 	const find = (instance, name) => {
@@ -177,7 +180,7 @@
 			await writer.close();
 		};
 		f[Symbol.dispose] = () => {
-			if (open) writer.abort(new Error(disconnectedText)).catch(() => {});
+			if (open) writer.abort(Object.assign(new Error(disconnectedText), { retryable: true })).catch(() => {});
 		};
 		return f;
 	};

@@ -6,7 +6,9 @@ import (
 
 	"github.com/dop251/goja"
 
+	"github.com/tandem-do/tandem/proto/objectid"
 	"github.com/tandem-do/tandem/proto/sidecar"
+	"github.com/tandem-do/tandem/proto/v8value"
 	"github.com/tandem-do/tandem/runtime/isolate"
 	"github.com/tandem-do/tandem/runtime/webapi"
 )
@@ -86,6 +88,18 @@ func ErrorProperties(r *webapi.Realm, v goja.Value, more map[string]string) []by
 		return nil
 	}
 	return Encode(r, out, ForCall)
+}
+
+// ObjectProperties are the properties of an error, for sidecar.Error.Properties, that arose in an object's stub and not in
+// the object itself.
+func ObjectProperties(id objectid.ID) string {
+	b, err := v8value.Encode(&v8value.Object{Properties: []v8value.Property{
+		{Key: "remote", Value: true}, {Key: "durableObjectId", Value: id.String()},
+	}})
+	if err != nil {
+		return "" // it never is
+	}
+	return string(b)
 }
 
 // thrown is an error that a fetch through a stub rejects with.

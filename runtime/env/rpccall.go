@@ -7,6 +7,7 @@ import (
 
 	"github.com/dop251/goja"
 
+	"github.com/tandem-do/tandem/proto/objectid"
 	"github.com/tandem-do/tandem/proto/sidecar"
 	"github.com/tandem-do/tandem/proto/v8value"
 	"github.com/tandem-do/tandem/runtime/isolate"
@@ -28,6 +29,8 @@ const (
 type call struct {
 	classes *Classes
 	pending *sidecar.Pending
+	// through is the binding that the call has gone through; nil for one of a stub of the script's own.
+	through Service
 	// state and value are the outcome.
 	state goja.PromiseState
 	value goja.Value
@@ -130,7 +133,7 @@ func (p *call) Invoke(ctx context.Context, in sidecar.Invocation) (sidecar.Value
 	v, err := p.pending.Invoke(ctx, in)
 	to, ok := errors.AsType[*sidecar.ServiceError](err)
 	if !ok {
-		return v, err
+		return v, p.named(err)
 	}
 	s := p.classes.serviceOf(to.Service.Value)
 	if s == nil {
@@ -140,11 +143,24 @@ func (p *call) Invoke(ctx context.Context, in sidecar.Invocation) (sidecar.Value
 	return invokerOf(s).Invoke(ctx, in)
 }
 
+// named gives an error for which the result had nothing to call the name of the object that it came from. Like workerd.
+func (p *call) named(err error) error {
+	e, ok := errors.AsType[*sidecar.Error](err)
+	from, object := p.through.(interface{ ID() objectid.ID })
+	if !ok || !object || e.Reason != sidecar.ReasonNoSuchMethod || e.Properties != "" {
+		return err
+	}
+	named := *e
+	named.Properties = ObjectProperties(from.ID())
+	return &named
+}
+
 // begin makes a call, or reads a property, and returns its promise.
 func (c *Classes) begin(n *node, args []goja.Value, read bool) *node {
 	i := c.realm.Isolate()
 	p := &call{classes: c, pending: sidecar.NewPending()}
-	out := &node{classes: c, call: p, stub: &stub{invoker: p}}
+	out := &node{classes: c, call: p, stub: &stub{invoker: p, source: n.stub.through()}}
+	p.through = out.stub.source
 	out.make(c.stubs.promises)
 	thrown := i.Runtime().Try(func() {
 		out.stub.context = i.RequireEvent().Context()

@@ -18,9 +18,11 @@ const hostsText = "The execution context which hosts this callback is no longer 
 
 // Owner is what the owner of an isolate.Context may be, to have what crosses in and out go through its gates.
 type Owner interface {
-	// Deliver is isolate.Context.Run. Errors are as another script sees them.
+	// Deliver is isolate.Context.Run for a call of a stub, or with read for the reading of a property. Errors are as another
+	// script sees them.
 	Deliver(
-		ctx context.Context, start func(*isolate.Event) (goja.Value, error), finish func(*isolate.Event, goja.Value) error,
+		ctx context.Context, read bool,
+		start func(*isolate.Event) (goja.Value, error), finish func(*isolate.Event, goja.Value) error,
 	) error
 	// Send calls send when what it sends may leave. ctx is of the event that sends.
 	Send(ctx context.Context, send func(context.Context) (sidecar.Value, error)) (sidecar.Value, error)
@@ -107,7 +109,7 @@ func (x *export) Invoke(ctx context.Context, in sidecar.Invocation) (sidecar.Val
 		return r.start(e, x.value, false)
 	}
 	if o, ok := c.Owner().(Owner); ok {
-		return r.End(o.Deliver(ctx, start, r.Finish))
+		return r.End(o.Deliver(ctx, in.Read, start, r.Finish))
 	}
 	ended := &sidecar.Error{Reason: sidecar.ReasonException, Name: "Error", Message: hostsText}
 	select {

@@ -149,7 +149,7 @@ func (d *decoding) host(v v8value.Value) (goja.Value, bool) {
 		if s == nil {
 			return nil, false
 		}
-		made := &stub{invoker: s, held: s, order: d.source.line()}
+		made := &stub{invoker: s, held: s, order: d.source.line(), source: d.source.through()}
 		d.stubs = append(d.stubs, made)
 		return d.classes.stubProxy(made), true
 	case sidecar.HostService:

@@ -27,6 +27,8 @@ type stub struct {
 	// first need, and begins behind after, unless that is nil.
 	order *binding.Order
 	after *binding.Place
+	// source is the binding that the stub has come through; nil for a binding itself.
+	source Service
 	// context is where the stub may be used; nil for anywhere.
 	context *isolate.Context
 	// held is what a stub of RPC refers to, until it is disposed of; nil for a binding and for a promise.
@@ -83,6 +85,14 @@ func (c *Classes) fetch(call goja.FunctionCall) goja.Value {
 			return resp, nil
 		})
 	})
+}
+
+// through returns the binding that the stub is, or has come through.
+func (s *stub) through() Service {
+	if s.callee != nil {
+		return s.callee
+	}
+	return s.source
 }
 
 // take takes a place in the stub's order.

@@ -162,9 +162,11 @@ func (b *streamBody) Close() error {
 				c.Pend(-1)
 			}
 			b.waiter.Done()
-			reason := goja.Undefined()
+			var reason goja.Value = goja.Undefined()
 			if b.crossing {
-				reason = b.realm.isolate.NewError("Error", canceledStreamText)
+				e := b.realm.isolate.NewError("Error", canceledStreamText)
+				_ = e.Set("retryable", true)
+				reason = e
 			}
 			b.realm.streamOp("cancel", b.reader, reason)
 			return nil
