@@ -7,6 +7,7 @@ import (
 
 	"github.com/tandem-do/tandem/durableobject/clock"
 	"github.com/tandem-do/tandem/tools/dev"
+	"github.com/tandem-do/tandem/tools/reload"
 )
 
 // The exit codes of every command.
@@ -23,7 +24,7 @@ const (
 	exitState = 4
 	// exitKilled: a drain was cut short, by its limit or by a second signal.
 	exitKilled = 5
-	// exitProject: the project's configuration or its script has faults.
+	// exitProject: the project's configuration or its script has faults, or a bundle was refused.
 	exitProject = 6
 )
 
@@ -64,7 +65,7 @@ func exitCode(err error) int {
 		return int(program)
 	case errors.As(err, &usage):
 		return exitUsage
-	case errors.Is(err, errProject):
+	case errors.Is(err, errProject), errors.Is(err, reload.ErrRefused):
 		return exitProject
 	case errors.As(err, &busy), errors.Is(err, syscall.EADDRINUSE), errors.Is(err, syscall.EAGAIN):
 		return exitBusy // EAGAIN is a store's file lock that another process holds

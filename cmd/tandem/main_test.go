@@ -54,6 +54,10 @@ func TestWrongUse(t *testing.T) {
 		want []string
 	}{
 		{"command", nil, []string{"wroker"}, []string{`unknown command "wroker"`, "did you mean worker?"}},
+		{"wrangler's command", nil, []string{"deploy"}, []string{"tandem has no deploy: tandem build writes", "tandem reload"}},
+		{"with flags", nil, []string{"tail", "--format", "json"}, []string{"tandem has no tail: the processes write console lines"}},
+		{"with an account", nil, []string{"login"}, []string{"nothing here needs one"}},
+		{"reload", nil, []string{"reload", "x"}, []string{`tandem reload takes no arguments, got "x"`}},
 		{"far command", nil, []string{"zzzzzzzz"}, []string{`unknown command "zzzzzzzz"`}},
 		{"flag", nil, []string{"dev", "--prot", "1"},
 			[]string{"unknown flag: --prot", "did you mean --port?", "tandem dev --help"}},

@@ -27,6 +27,9 @@ Its first application is a remote MCP server whose sessions are Durable Objects.
 					names = append(names, c.Name())
 				}
 			}
+			if instead := insteadOf(args[0]); instead != "" {
+				return usagef("tandem has no %s: %s", args[0], instead)
+			}
 			return usagef("unknown command %q%s", args[0], suggestion(args[0], names, ""))
 		},
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
@@ -40,7 +43,7 @@ Its first application is a remote MCP server whose sessions are Durable Objects.
 	root.SetOut(sys.stdout)
 	root.SetErr(sys.stderr)
 	root.SetFlagErrorFunc(flagError)
-	root.AddCommand(newDev(sys), newCheck(sys), newBuild(sys), newWorker(sys), newHost(sys), newRouter(sys),
+	root.AddCommand(newDev(sys), newCheck(sys), newBuild(sys), newReload(sys), newWorker(sys), newHost(sys), newRouter(sys),
 		newSandbox(sys), newAuth(sys), newTraces(sys), newObjects(sys), newImport(sys), newClock(sys), newSources(sys),
 		newProgram(sys), newVersion(sys))
 	return root
@@ -58,6 +61,9 @@ func noArguments(cmd *cobra.Command, args []string) error {
 func flagError(cmd *cobra.Command, err error) error {
 	if errors.Is(err, pflag.ErrHelp) {
 		return err
+	}
+	if args := cmd.Flags().Args(); !cmd.HasParent() && len(args) > 0 {
+		return cmd.Args(cmd, args) // the flags are of a command that is not there
 	}
 	var unknown *pflag.NotExistError
 	if !errors.As(err, &unknown) {

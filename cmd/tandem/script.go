@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/spf13/pflag"
@@ -76,7 +77,7 @@ func (f *bundleFlags) open() ([]deploy.Version, error) {
 			len(f.secrets), len(f.files))
 	}
 	time.Local = time.UTC
-	isolate.Guard(f.limits().HeapBytes)
+	isolate.Guard(f.limits())
 	var list []deploy.Version
 	for i := range f.files {
 		v, err := f.read(i)
@@ -97,7 +98,25 @@ func (f *bundleFlags) read(i int) (v deploy.Version, err error) {
 	if len(f.secrets) > 0 {
 		v.Secrets, err = readSecrets(f.secrets[i])
 	}
+	if err == nil && !f.development {
+		err = checkSecrets(v)
+	}
 	return v, err
+}
+
+// checkSecrets says which secrets the configuration requires and nobody has given.
+func checkSecrets(v deploy.Version) error {
+	var missing []string
+	for _, name := range v.Bundle.Manifest().Secrets {
+		if _, ok := v.Secrets[name]; !ok {
+			missing = append(missing, name)
+		}
+	}
+	if len(missing) > 0 {
+		return fmt.Errorf("secrets that %s requires are missing (--secrets-file): %s", v.Bundle.Manifest().Name,
+			strings.Join(missing, ", "))
+	}
+	return nil
 }
 
 // limits are those of scripts.
@@ -112,6 +131,13 @@ func readSecrets(path string) (map[string]string, error) {
 		return nil, fmt.Errorf("open secrets: %w", err)
 	}
 	defer file.Close()
+	info, err := file.Stat()
+	if err == nil && info.Mode().IsRegular() && info.Mode().Perm()&0o007 != 0 {
+		err = fmt.Errorf("everybody on this machine may use %s (%v): chmod 600 it", path, info.Mode().Perm())
+	}
+	if err != nil {
+		return nil, fmt.Errorf("open secrets: %w", err)
+	}
 	data, err := io.ReadAll(io.LimitReader(file, maxSecretsBytes+1))
 	if err != nil {
 		return nil, fmt.Errorf("read secrets: %w", err)
