@@ -70,7 +70,10 @@ func openListeners(ctx context.Context, o Options, waiting func(port)) (*listene
 	targets := [4]**inherited{&out.worker, &out.dashboard, &out.auth, &out.otlp}
 	search := [4]bool{o.SearchPort, o.SearchDashboardPort}
 	for i, p := range o.ports() {
-		l, err := openListener(ctx, p, waiting)
+		if i > 0 && o.workersOnly {
+			break
+		}
+		l, err := openHinted(ctx, p, o, waiting)
 		var busy *BusyError
 		if search[i] && errors.As(err, &busy) {
 			l, err = nextListener(ctx, p, err)
@@ -80,20 +83,32 @@ func openListeners(ctx context.Context, o Options, waiting func(port)) (*listene
 		}
 		*targets[i] = l
 	}
-	for i := 1; i < len(o.Projects); i++ {
-		p, err := port{"port", o.Port}, error(nil)
-		var l *inherited
-		if p.port == 0 {
-			l, err = openListener(ctx, p, nil)
-		} else {
-			l, err = nextListener(ctx, port{"port", out.workers()[i-1].port()}, nil)
-		}
+	for last := out.worker; len(out.workers()) < len(o.Projects); {
+		l, err := afterListener(ctx, o, last)
 		if err != nil {
 			return nil, errors.Join(err, out.close())
 		}
-		out.others = append(out.others, l)
+		out.others, last = append(out.others, l), l
 	}
 	return out, nil
+}
+
+// afterListener opens the port of the Worker after one: the next free one, or any if the first has any.
+func afterListener(ctx context.Context, o Options, last *inherited) (*inherited, error) {
+	if o.Port == 0 {
+		return openListener(ctx, port{"port", 0}, nil)
+	}
+	return nextListener(ctx, port{"port", last.port()}, nil)
+}
+
+// openHinted opens a port; of OTLP the hint first.
+func openHinted(ctx context.Context, p port, o Options, waiting func(port)) (*inherited, error) {
+	if p.flag == "otlp-port" && p.port == 0 && o.otlpHint != 0 {
+		if l, err := openListener(ctx, port{p.flag, o.otlpHint}, nil); err == nil {
+			return l, nil
+		}
+	}
+	return openListener(ctx, p, waiting)
 }
 
 // nextListener opens the first free port after one. Like wrangler: the next one is taken when the usual one is busy.

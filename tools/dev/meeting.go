@@ -8,6 +8,8 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math"
+	"net"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -66,8 +68,8 @@ type met struct {
 	DashboardURL string `json:"dashboard_url"`
 }
 
-// openMeeting goes to the meeting place of a project root, below base or a temporary directory. Errors: *BusyError when a stack there runs a Worker of one of
-// these names.
+// openMeeting goes to the meeting place of a project root, below base or a temporary directory. Errors: *BusyError when a
+// stack there runs a Worker of one of these names.
 func openMeeting(ctx context.Context, base, root string, workers []string) (*meeting, error) {
 	base, err := meetingBase(base)
 	if err != nil {
@@ -224,10 +226,8 @@ func (m *meeting) await(ctx context.Context) (*met, error) {
 	defer tick.Stop()
 	pid := m.holder(keeperFile)
 	for {
-		text, err := os.ReadFile(filepath.Join(m.dir, metFile))
-		var k met
-		if err == nil && len(text) <= maxMetBytes && json.Unmarshal(text, &k) == nil && k.Pid == m.holder(keeperFile) {
-			return &k, nil
+		if k := m.word(); k != nil && k.Pid == m.holder(keeperFile) {
+			return k, nil
 		}
 		select {
 		case <-tick.C:
@@ -238,6 +238,34 @@ func (m *meeting) await(ctx context.Context) (*met, error) {
 			}
 		}
 	}
+}
+
+// word is what the present keeper has said, or the last one, or nil.
+func (m *meeting) word() *met {
+	text, err := os.ReadFile(filepath.Join(m.dir, metFile))
+	var k met
+	if err != nil || len(text) > maxMetBytes || json.Unmarshal(text, &k) != nil {
+		return nil
+	}
+	return &k
+}
+
+// lastOTLPPort is the port at which the keeper before took spans, 0 if there was none: stacks that had joined it go on
+// sending theirs there.
+func (m *meeting) lastOTLPPort() int {
+	k := m.word()
+	if k == nil {
+		return 0
+	}
+	_, text, err := net.SplitHostPort(strings.TrimPrefix(k.OTLPEndpoint, "http://"))
+	if err != nil {
+		return 0
+	}
+	port, err := strconv.Atoi(text)
+	if err != nil || port < 1 || port > math.MaxUint16 {
+		return 0
+	}
+	return port
 }
 
 // announce is the keeper's word: others find its router, whose socket it links to.
@@ -270,11 +298,9 @@ func (m *meeting) routerTarget() string { return "unix:" + filepath.Join(m.dir, 
 // close leaves the place. The last one removes it.
 func (m *meeting) close() error {
 	var errs []error
-	if m.kept {
-		for _, file := range []string{metFile, meetingSocket} {
-			if err := os.Remove(filepath.Join(m.dir, file)); !errors.Is(err, fs.ErrNotExist) {
-				errs = append(errs, err)
-			}
+	if m.kept { // its word stays, for the next keeper: see lastOTLPPort
+		if err := os.Remove(filepath.Join(m.dir, meetingSocket)); !errors.Is(err, fs.ErrNotExist) {
+			errs = append(errs, err)
 		}
 	}
 	members := m.locks[0]

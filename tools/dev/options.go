@@ -64,6 +64,10 @@ type Options struct {
 	// Kill, if set, ends a drain at once when it is closed.
 	Kill <-chan struct{}
 
+	// workersOnly leaves out the ports that are not Workers', since the stack has joined another.
+	workersOnly bool
+	// otlpHint is the port for OTLP that is tried before any free one.
+	otlpHint int
 	// fake is what tests put in the place of real children.
 	fake fakes
 }

@@ -43,7 +43,7 @@ func Run(ctx context.Context, o Options) (err error) {
 		return err
 	}
 	defer closing(&err, st.leave)
-	ls, err := openListeners(ctx, o, waiting)
+	ls, err := openListeners(ctx, st.options, waiting)
 	if err != nil {
 		return err
 	}

@@ -20,6 +20,10 @@ func (s *stack) meet(ctx context.Context) (err error) {
 	if s.meeting, err = openMeeting(ctx, s.options.RuntimeDir, s.options.Root, names); err != nil {
 		return err
 	}
+	s.options.workersOnly = !s.meeting.kept
+	if s.meeting.kept && s.options.OTLPPort == 0 {
+		s.options.otlpHint = s.meeting.lastOTLPPort()
+	}
 	if s.options.uses((*Project).hasClasses) || s.options.uses((*Project).usesServices) {
 		err = s.meeting.takeServices()
 	}

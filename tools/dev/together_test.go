@@ -126,7 +126,7 @@ func TestStacksOfOneRootMeet(t *testing.T) {
 		t.Error("somebody serves the router's socket")
 	}
 	again := start(t, rooted(t, root, "web"))
-	if r, _ := again.untilReady(t); r.JoinedPid != 0 || r.Pids[nameRouter] == 0 {
+	if r, _ := again.untilReady(t); r.JoinedPid != 0 || r.Pids[nameRouter] == 0 || r.OTLPEndpoint != keeper.OTLPEndpoint {
 		t.Errorf("the first stack, started again, says %+v", r)
 	}
 	if err := dialed(); err != nil {
