@@ -16,16 +16,17 @@ const (
 	maxHeapBytes = 4 << 30
 )
 
-// patternTimeout bounds one match of a regular expression that backtracks, which nothing interrupts. It is as long as
-// the default of Limits.CPU, so that an event whose match was given up, and which would see that nothing matched, has been
-// stopped.
-const patternTimeout = 30 * time.Second
+// patternGrace is how much longer one match of a regular expression that backtracks may take than an event may compute.
+const patternGrace = 100 * time.Millisecond
 
-// Guard sets what holds for the whole process, for isolates whose Limits.HeapBytes is heapBytes: the collector keeps the
-// heap below that while it can, and regular expressions end. It is to be called once, before any isolate is made.
-func Guard(heapBytes uint64) {
-	regexp2.DefaultMatchTimeout = patternTimeout
-	debug.SetMemoryLimit(int64(heapBytes))
+// Guard sets what holds for the whole process, for isolates with these limits: the collector keeps the heap below
+// HeapBytes while it can, and regular expressions that backtrack, which nothing interrupts, are given up. An event whose
+// match was given up, and which would see that nothing matched, has been stopped by then. It is to be called once, before
+// any isolate is made.
+func Guard(l Limits) {
+	l.ensureDefaults()
+	regexp2.DefaultMatchTimeout = max(l.CPU, l.Startup) + patternGrace
+	debug.SetMemoryLimit(int64(l.HeapBytes))
 }
 
 // DefaultHeapBytes is a heap for scripts that leaves the machine room: a quarter of the memory that the process may have,
