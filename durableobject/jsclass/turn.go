@@ -79,11 +79,14 @@ func (o *object) run(
 func (o *object) look() {
 	select {
 	case <-o.isolate.Condemned():
-		reason := actor.ReasonAborted
-		if o.isolate.Culprit() == o.context {
-			reason = actor.ReasonPanic
+		reason, err := actor.ReasonPanic, errEngine
+		if x, ok := errors.AsType[*isolate.Exception](o.isolate.Cause()); ok {
+			reason, err = crashOf(x)
 		}
-		o.state.AbortWith(errEngine, actor.AbortOptions{Reason: reason})
+		if o.isolate.Culprit() != o.context {
+			reason = actor.ReasonAborted
+		}
+		o.state.AbortWith(err, actor.AbortOptions{Reason: reason})
 	default:
 	}
 	if o.state.Broken() != nil {

@@ -124,6 +124,10 @@ func (i *Isolate) condemn(fault any) {
 	i.loop.close()
 }
 
+// Cause returns why the isolate can run no more events: ErrClosed, ErrCondemned, or an *Exception of the event that it was
+// given up for. It is nil while it can. It may be called from any goroutine.
+func (i *Isolate) Cause() error { return context.Cause(i.ctx) }
+
 // Culprit returns the context whose turn condemned the isolate, or nil. It may be called from any goroutine.
 func (i *Isolate) Culprit() *Context { return i.culprit.Load() }
 

@@ -1,0 +1,183 @@
+package projects
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/tandem-do/tandem/e2e/harness"
+)
+
+// answered sends a request and returns the answer as it is, within the time given.
+func (p *project) answered(path string, within time.Duration) (int, string) {
+	p.t.Helper()
+	ctx, cancel := context.WithTimeout(p.t.Context(), within)
+	defer cancel()
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, p.MustReady(p.t).WorkerURL+path, http.NoBody)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	r.Close = true
+	resp, err := http.DefaultClient.Do(r)
+	if err != nil {
+		p.t.Errorf("%s: %v", path, err)
+		return 0, ""
+	}
+	defer resp.Body.Close()
+	text, err := io.ReadAll(resp.Body)
+	if err != nil {
+		p.t.Errorf("%s: %v", path, err)
+	}
+	return resp.StatusCode, string(text)
+}
+
+// patience is how long an event with a small limit of processor time may take on a machine with much to do.
+const patience = 20 * time.Second
+
+// hostile starts the project of hostile programs under small limits.
+func hostile(t *testing.T, args ...string) *project {
+	t.Helper()
+	p, err := tryStart(t, "hostile", nil, "", harness.Options{
+		Args: args, Env: []string{"TANDEM_CPU_LIMIT=500", "TANDEM_MEMORY_LIMIT=768"},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// Programs that compute, recurse or allocate without end get an error, in a Worker and in an object, and both go on for
+// others meanwhile. No process ends.
+func TestHostilePrograms(t *testing.T) {
+	p := hostile(t)
+	before := p.MustReady(t).PIDs
+	_, text := p.answered("/list", patience)
+	var names []string
+	if err := json.Unmarshal([]byte(text), &names); err != nil || len(names) < 40 {
+		t.Fatal(err, text)
+	}
+	// Others are served meanwhile, however long the programs take.
+	bystanding, stop := context.WithCancel(t.Context())
+	slowest := make(chan time.Duration, 1)
+	go func() {
+		var most time.Duration
+		resets := 0
+		tick := time.NewTicker(20 * time.Millisecond)
+		defer tick.Stop()
+		for bystanding.Err() == nil {
+			began := time.Now()
+			if status, got := p.answered("/well", patience); status != http.StatusOK || got != "well" {
+				t.Errorf("another request: %d %s", status, got)
+			}
+			// An object shares its isolate with others, which is given up where one of them fills the memory or keeps a built-in
+			// function busy.
+			status, got := p.answered("/bystander/other", patience)
+			reset := strings.HasSuffix(got, "limit and was reset. [null,null,true]")
+			if reset {
+				resets++
+			}
+			if status != http.StatusOK || strings.HasPrefix(got, "error") && !reset || resets > 4 {
+				t.Errorf("another object, reset %d times: %d %s", resets, status, got)
+			}
+			most = max(most, time.Since(began))
+			<-tick.C
+		}
+		slowest <- most
+	}()
+	for _, name := range names {
+		for _, where := range []string{"worker", "object"} {
+			status, got := p.answered("/"+where+"/"+name, patience)
+			began := strings.HasPrefix(got, "caught ") || strings.HasPrefix(got, "value ") || strings.HasPrefix(got, "error ")
+			if status != http.StatusOK && status != http.StatusInternalServerError || status == http.StatusOK && !began {
+				t.Errorf("%s in the %s: %d %q", name, where, status, got)
+			}
+			t.Logf("%s in the %s: %d %.100s", name, where, status, strings.SplitN(got, "\n", 2)[0])
+		}
+	}
+	stop()
+	t.Logf("others waited for %v at most", <-slowest)
+	after := p.MustReady(t).PIDs
+	for _, process := range []string{"worker", "durableobject"} {
+		if before[process] != after[process] {
+			t.Errorf("the process %s has ended", process)
+		}
+	}
+}
+
+// An object whose code goes over its limit again and again takes no events for a while and says so; the others go on, and
+// it does once an operator has lifted that.
+func TestPoisonedObject(t *testing.T) {
+	p := hostile(t)
+	for range 5 {
+		if _, got := p.answered("/poison", patience); got != "error Durable Object exceeded its CPU time limit and was reset. "+
+			"[null,null,true]" {
+			t.Error(got)
+		}
+	}
+	began := time.Now()
+	_, got := p.answered("/poison", patience)
+	if !strings.HasPrefix(got, "error The Durable Object is quarantined: it crashed again and again, the last time because it "+
+		"exceeded its CPU time limit. It takes no events for another ") || !strings.HasSuffix(got, " [true,null,null]") {
+		t.Error(got)
+	}
+	if took := time.Since(began); took > 400*time.Millisecond {
+		t.Logf("quarantine took %v to answer", took)
+	}
+	if _, got := p.answered("/bystander/healthy", patience); got != "1" {
+		t.Error(got)
+	}
+}
+
+// A handler that waits for what never comes is ended in a Worker. In an object it waits, like on workerd, since another
+// event may yet help it; the object and others go on, and nothing is left when the caller has gone.
+func TestHungHandlers(t *testing.T) {
+	p := hostile(t)
+	status, got := p.answered("/hang", patience)
+	if status != http.StatusInternalServerError || !strings.HasPrefix(got, "Error: The Workers runtime canceled this request "+
+		"because it detected that your Worker's code had hung and would never generate a response.") {
+		t.Errorf("in the Worker: %d %s", status, got)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, p.MustReady(t).WorkerURL+"/stuck/a", http.NoBody)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	go func() {
+		resp, err := http.DefaultClient.Do(r)
+		if err == nil {
+			resp.Body.Close()
+		}
+		ended <- err
+	}()
+	for n, want := range []string{"1", "2", "3"} {
+		if _, got := p.answered("/bystander/a", patience); got != want {
+			t.Errorf("call %d of the same object: %s", n, got)
+		}
+	}
+	if _, got := p.answered("/bystander/b", patience); got != "1" {
+		t.Errorf("another object: %s", got)
+	}
+	cancel()
+	if err := <-ended; err == nil {
+		t.Error("the call that hangs has ended by itself")
+	}
+	if _, got := p.answered("/bystander/a", patience); got != "4" {
+		t.Errorf("after the caller has gone: %s", got)
+	}
+}
+
+// --strict-limits reaches the objects' storage.
+func TestStrictLimits(t *testing.T) {
+	if _, got := hostile(t).answered("/strict", patience); got != "set" {
+		t.Errorf("without: %s", got)
+	}
+	_, got := hostile(t, "--strict-limits").answered("/strict", patience)
+	if !strings.HasPrefix(got, "error Keys cannot be larger than 2048 bytes. A key of size 2049 was provided.") {
+		t.Errorf("with: %s", got)
+	}
+}
