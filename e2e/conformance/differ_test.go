@@ -20,10 +20,13 @@ import (
 )
 
 // EnvURL and EnvDate point the suite at another runtime that serves testdata/project: its origin, and the compatibility
-// date that it runs at. Its differences from workerd are printed; the ledger is tandem's and is not held against it.
+// date that it runs at. EnvNodeURL is that of another one, or the same, which serves the project with the main module
+// node.js and the flag nodejs_compat; it may be left out. Differences from workerd are printed; the ledger is tandem's
+// and is not held against them.
 const (
-	EnvURL  = "TANDEM_CONFORMANCE_URL"
-	EnvDate = "TANDEM_CONFORMANCE_DATE"
+	EnvURL     = "TANDEM_CONFORMANCE_URL"
+	EnvNodeURL = "TANDEM_CONFORMANCE_NODE_URL"
+	EnvDate    = "TANDEM_CONFORMANCE_DATE"
 )
 
 //go:embed differ.txt
@@ -126,9 +129,15 @@ func TestDifferential(t *testing.T) {
 		if date == "" {
 			t.Fatalf("%s needs %s", EnvURL, EnvDate)
 		}
-		for _, fault := range compare(probe(t, startWorkerd(t, date)), probe(t, origin), nil, date) {
+		want, got := probe(t, startWorkerd(t, platform(), date)), probe(t, origin)
+		if node := os.Getenv(EnvNodeURL); node != "" {
+			maps.Copy(want, runAreas(t, startWorkerd(t, nodeHalf(), date)))
+			maps.Copy(got, runAreas(t, node))
+		}
+		for _, fault := range compare(want, got, nil, date) {
 			t.Error(fault)
 		}
+		t.Logf("%d lines", len(want))
 		return
 	}
 	known, faults := parseDiffer(differText)
@@ -144,8 +153,12 @@ func TestDifferential(t *testing.T) {
 	}
 	for _, date := range dates {
 		t.Run(date, func(t *testing.T) {
-			want := probe(t, startWorkerd(t, date))
-			got := probe(t, startTandem(t, binary, date))
+			want := probe(t, startWorkerd(t, platform(), date))
+			maps.Copy(want, runAreas(t, startWorkerd(t, nodeHalf(), date)))
+			got := runAreas(t, startTandem(t, binary, platform(), date))
+			maps.Copy(got, runAreas(t, startTandem(t, binary, nodeHalf(), date)))
+			// What clients see is compared with production: tandem dev shows errors to who develops.
+			maps.Copy(got, sendRequests(t, startBundle(t, binary, date)))
 			for _, fault := range compare(want, got, known, date) {
 				t.Error(fault)
 			}
@@ -165,8 +178,16 @@ func TestDifferential(t *testing.T) {
 	}
 }
 
-// probe returns what a runtime prints for each probe.
+// probe returns what a runtime prints for each probe, and what clients of it see.
 func probe(t *testing.T, origin string) map[string]string {
+	t.Helper()
+	out := runAreas(t, origin)
+	maps.Copy(out, sendRequests(t, origin))
+	return out
+}
+
+// runAreas returns what a runtime prints for each probe.
+func runAreas(t *testing.T, origin string) map[string]string {
 	t.Helper()
 	var areas []string
 	if err := json.Unmarshal([]byte(get(t, origin+"/areas")), &areas); err != nil {
@@ -182,6 +203,13 @@ func probe(t *testing.T, origin string) map[string]string {
 			out[name] = "{" + value
 		}
 	}
+	return out
+}
+
+// sendRequests returns what clients of a runtime see.
+func sendRequests(t *testing.T, origin string) map[string]string {
+	t.Helper()
+	out := map[string]string{}
 	for _, r := range requests {
 		name, line := r.line(t, origin)
 		out["http/"+name] = line
@@ -196,6 +224,7 @@ var requests = []request{
 	{"GET headers", ""}, {"GET nothing", ""}, {"GET throw", ""}, {"GET undefined", ""}, {"GET text", ""}, {"GET hang", ""},
 	{"GET reject", ""}, {"GET late", ""}, {"GET timer", ""}, {"GET listener", ""}, {"GET url/a%20b?c=d%20e&f#g", ""},
 	{"GET redirect", ""}, {"GET teapot", ""}, {"GET length", ""}, {"GET used", ""}, {"GET cut", ""}, {"GET empty", ""},
+	{"GET overflow", ""}, {"HEAD stream", ""}, {"HEAD length", ""}, {"HEAD throw", ""}, {"POST json", "x"}, {"GET missing", ""},
 }
 
 type request struct{ what, body string }

@@ -3,6 +3,7 @@ package conformance
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
 	"net"
 	"os"
@@ -20,8 +21,17 @@ const workerdBinary = "../node/node_modules/@cloudflare/workerd-linux-64/bin/wor
 // classes are the object classes of testdata/project, bound by their names in capitals as its wrangler.jsonc does.
 var classes = []string{"Probe", "Legacy", "Silent", "Failing", "Blocking", "Plain", "Lender"}
 
-// startTandem runs the project by tandem dev and returns its origin.
-func startTandem(t *testing.T, binary, date string) string {
+// half is one of the two halves of the project: the probes of the platform, or those of node's modules.
+type half struct {
+	main  string
+	flags []string
+}
+
+func platform() half { return half{main: "index.js"} }
+func nodeHalf() half { return half{main: "node.js", flags: []string{"nodejs_compat"}} }
+
+// writeProject copies the project for tandem and returns its folder.
+func writeProject(t *testing.T, h half, date string) string {
 	t.Helper()
 	dir := t.TempDir()
 	if err := os.CopyFS(dir, os.DirFS("testdata/project")); err != nil {
@@ -31,13 +41,25 @@ func startTandem(t *testing.T, binary, date string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
+	flags, err := json.Marshal(append([]string{}, h.flags...))
+	if err != nil {
+		t.Fatal(err)
+	}
 	config = bytes.Replace(config, []byte("2026-04-01"), []byte(date), 1)
+	config = bytes.Replace(config, []byte(`"main": "index.js"`),
+		fmt.Appendf(nil, `"main": %q, "compatibility_flags": %s`, h.main, flags), 1)
 	if err := os.WriteFile(filepath.Join(dir, "wrangler.jsonc"), config, 0o600); err != nil {
 		t.Fatal(err)
 	}
+	return dir
+}
+
+// startTandem runs the project by tandem dev and returns its origin.
+func startTandem(t *testing.T, binary string, h half, date string) string {
+	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	s, err := harness.Start(ctx, harness.Options{Binary: binary, Args: []string{dir}})
+	s, err := harness.Start(ctx, harness.Options{Binary: binary, Args: []string{writeProject(t, h, date)}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -50,26 +72,55 @@ func startTandem(t *testing.T, binary, date string) string {
 	return s.MustReady(t).WorkerURL
 }
 
-// startWorkerd runs the project by workerd and returns its origin.
-func startWorkerd(t *testing.T, date string) string {
+// startBundle runs the project as it runs in production, by a bundle, and returns its origin.
+func startBundle(t *testing.T, binary, date string) string {
 	t.Helper()
-	dir := t.TempDir()
+	source, dir, address := writeProject(t, platform(), date), t.TempDir(), freeAddress(t)
+	command := func(args ...string) *exec.Cmd {
+		cmd := exec.Command(binary, args...)
+		cmd.Dir = dir
+		if testing.Verbose() {
+			cmd.Stdout, cmd.Stderr = t.Output(), t.Output()
+		}
+		return cmd
+	}
+	if err := command("build", source, "-o", "probes.bundle").Run(); err != nil {
+		t.Fatal(err)
+	}
+	router := "unix:" + dir + "/r"
+	for _, args := range [][]string{
+		{"router", "--listen", router, "--state-dir", "router"},
+		{
+			"durableobject", "--bundle", "probes.bundle", "--listen", "unix:" + dir + "/o", "--state-dir", "objects",
+			"--router", router,
+		},
+		{"worker", "--bundle", "probes.bundle", "--listen", address, "--router", router},
+	} {
+		cmd := command(args...)
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() {
+			_ = cmd.Process.Signal(os.Interrupt)
+			_ = cmd.Wait()
+		})
+	}
+	awaitListener(t, address)
+	return "http://" + address
+}
+
+// startWorkerd runs the project by workerd and returns its origin.
+func startWorkerd(t *testing.T, h half, date string) string {
+	t.Helper()
+	dir, address := t.TempDir(), freeAddress(t)
 	if err := os.CopyFS(dir, os.DirFS("testdata/project")); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.Mkdir(filepath.Join(dir, "objects"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	address := l.Addr().String()
-	if err := l.Close(); err != nil {
-		t.Fatal(err)
-	}
 	config := filepath.Join(dir, "config.capnp")
-	if err := os.WriteFile(config, []byte(workerdConfig(t, dir, address, date)), 0o600); err != nil {
+	if err := os.WriteFile(config, []byte(workerdConfig(t, dir, address, h, date)), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	cmd := exec.Command(workerdBinary, "serve", config)
@@ -88,8 +139,10 @@ func startWorkerd(t *testing.T, date string) string {
 }
 
 // workerdConfig is the project's configuration for workerd.
-func workerdConfig(t *testing.T, dir, address, date string) string {
+func workerdConfig(t *testing.T, dir, address string, h half, date string) string {
 	t.Helper()
+	var modules, namespaces, bindings strings.Builder
+	fmt.Fprintf(&modules, "(name = \"index.js\", esModule = embed %q), ", h.main)
 	files, err := filepath.Glob(filepath.Join(dir, "*.js"))
 	if err != nil {
 		t.Fatal(err)
@@ -98,17 +151,19 @@ func workerdConfig(t *testing.T, dir, address, date string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var modules, namespaces, bindings strings.Builder
-	module := func(name string) { fmt.Fprintf(&modules, "(name = %q, esModule = embed %q), ", name, name) }
-	module("index.js")
 	for _, file := range append(files, cases...) {
-		if name, _ := filepath.Rel(dir, file); name != "index.js" {
-			module(name)
+		name, _ := filepath.Rel(dir, file)
+		if name != platform().main && name != nodeHalf().main {
+			fmt.Fprintf(&modules, "(name = %q, esModule = embed %q), ", name, name)
 		}
 	}
 	for _, class := range classes {
 		fmt.Fprintf(&namespaces, "(className = %q, uniqueKey = %q, enableSql = true), ", class, "probes-"+class)
 		fmt.Fprintf(&bindings, "(name = %q, durableObjectNamespace = %q), ", strings.ToUpper(class), class)
+	}
+	flags := ""
+	if len(h.flags) > 0 {
+		flags = fmt.Sprintf("%q", strings.Join(h.flags, `", "`))
 	}
 	return fmt.Sprintf(`using Workerd = import "/workerd/workerd.capnp";
 const config :Workerd.Config = (
@@ -116,11 +171,23 @@ const config :Workerd.Config = (
   sockets = [(name = "http", address = "%s", http = (), service = "main")],
 );
 const probes :Workerd.Worker = (
-  modules = [%s], compatibilityDate = "%s", durableObjectNamespaces = [%s], durableObjectStorage = (localDisk = "objects"),
+  modules = [%s], compatibilityDate = "%s", compatibilityFlags = [%s],
+  durableObjectNamespaces = [%s], durableObjectStorage = (localDisk = "objects"),
   bindings = [%s(name = "SELF", service = "main"),
     (name = "SVC", service = (name = "main", entrypoint = "Service")), (name = "TEXT", text = "text"), (name = "DATA", json = "{\"a\":[1]}")],
 );
-`, dir, address, &modules, date, &namespaces, &bindings)
+`, dir, address, &modules, date, flags, &namespaces, &bindings)
+}
+
+// freeAddress returns a loopback address that nobody listens on.
+func freeAddress(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return l.Addr().String()
 }
 
 // awaitListener waits until something listens on an address.

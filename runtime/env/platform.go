@@ -1,6 +1,7 @@
 package env
 
 import (
+	"bytes"
 	"encoding/json"
 	"maps"
 
@@ -27,14 +28,19 @@ func (o Options) Isolate(web webapi.Options) isolate.Options {
 	}
 }
 
-// texts are the vars and secrets that are text.
+// texts are the vars and secrets as text: what is none, as JSON.
 func (o Options) texts() map[string]string {
 	out := map[string]string{}
 	for _, v := range o.Manifest.Vars {
 		var text string
-		if json.Unmarshal(v.Value, &text) == nil {
-			out[v.Name] = text
+		if json.Unmarshal(v.Value, &text) != nil {
+			var compact bytes.Buffer
+			if json.Compact(&compact, v.Value) != nil {
+				continue
+			}
+			text = compact.String()
 		}
+		out[v.Name] = text
 	}
 	maps.Copy(out, o.Secrets)
 	return out

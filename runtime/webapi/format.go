@@ -106,12 +106,27 @@ func (r *Realm) stringDirective(v goja.Value) string {
 		if r.kindOf(v) == kindFunction {
 			return r.call(r.intrinsic.functionText, v).String()
 		}
+		if r.kindOf(v) != kindProxy && !r.hasBuiltInText(v) {
+			return r.text(v)
+		}
 		in := r.newInspector()
 		in.Depth = 0
 		return in.format(v, 0)
 	}
 	in := r.newInspector()
 	return in.primitive(v)
+}
+
+// hasBuiltInText reports whether an object's toString is the language's own.
+func (r *Realm) hasBuiltInText(o *goja.Object) bool {
+	for p := o; p != nil; p = p.Prototype() {
+		if r.describe(p, r.rt.ToValue("toString")) == nil {
+			continue
+		}
+		c, ok := p.Get("constructor").(*goja.Object)
+		return ok && p != o && r.rt.GlobalObject().Get(r.className(p)) == goja.Value(c)
+	}
+	return true
 }
 
 func numberDirective(letter byte, v goja.Value) string {

@@ -22,6 +22,8 @@ type InspectOptions struct {
 	Hidden bool
 	// Sorted shows properties in the order of their names.
 	Sorted bool
+	// Getters shows the values of getters.
+	Getters bool
 	// Plain leaves out what objects say of themselves.
 	Plain bool
 }
@@ -72,7 +74,7 @@ func (o *InspectOptions) take(from *goja.Object) {
 		v := from.Get(name)
 		return !isMissing(v) && v.ToBoolean()
 	}
-	o.Hidden, o.Sorted = flag("showHidden"), flag("sorted")
+	o.Hidden, o.Sorted, o.Getters = flag("showHidden"), flag("sorted"), flag("getters")
 	if v := from.Get("customInspect"); !isMissing(v) {
 		o.Plain = !v.ToBoolean()
 	}

@@ -81,13 +81,29 @@ func (in *inspector) property(o *goja.Object, p property, depth int) string {
 	getter, setter := !isMissing(d.Get("get")), !isMissing(d.Get("set"))
 	switch {
 	case getter && setter:
-		return key + ": [Getter/Setter]"
+		return key + ": " + in.got(o, d, "[Getter/Setter", depth)
 	case getter:
-		return key + ": [Getter]"
+		return key + ": " + in.got(o, d, "[Getter", depth)
 	case setter:
 		return key + ": [Setter]"
 	}
 	return key + ": " + in.nested(d.Get("value"), depth)
+}
+
+// got words a getter, with what it gives if that is wanted.
+func (in *inspector) got(o, descriptor *goja.Object, label string, depth int) string {
+	get, ok := goja.AssertFunction(descriptor.Get("get"))
+	if !ok || !in.Getters {
+		return label + "]"
+	}
+	var v goja.Value
+	if thrown := in.realm.rt.Try(func() { v = in.realm.call(get, o) }); thrown != nil {
+		return label + ": <Inspection threw (" + in.realm.isolate.NewException(thrown.Value()).Message + ")>]"
+	}
+	if _, isObject := v.(*goja.Object); isObject {
+		return label + "] " + in.nested(v, depth)
+	}
+	return label + ": " + in.nested(v, depth) + "]"
 }
 
 var errorHead = regexp.MustCompile(`^([A-Z][a-zA-Z0-9_]*)(:|\n\s+at|$)`)

@@ -40,6 +40,8 @@ type Reply struct {
 	Data []byte
 	// Length is that of the body, or negative when it is not known yet.
 	Length int64
+	// Streamed is set when the script writes the body piece by piece.
+	Streamed bool
 
 	headers Headers
 }
@@ -139,7 +141,10 @@ func (r *Realm) takeReply(e *isolate.Event, p *Response, out *Reply) error {
 	case content.null:
 		out.Body = http.NoBody
 	case content.stream != nil:
-		out.Length = -1
+		out.Length, out.Streamed = -1, true
+		if length := r.streamOp("length", content.stream); !isMissing(length) {
+			out.Length = length.ToInteger() // that of a FixedLengthStream
+		}
 		out.Body = r.newStreamBody(e, content.stream)
 	case content.source != nil:
 		out.Length = content.length

@@ -46,7 +46,8 @@ func (s *Script) fetch(w http.ResponseWriter, r *http.Request) (int, error) {
 	}
 	header := w.Header()
 	reply.Header(header)
-	if _, given := header["Content-Length"]; !given && reply.Length >= 0 && hasBody(reply.Status) {
+	tells := hasBody(reply.Status) && (reply.Body != http.NoBody || r.Method != http.MethodHead)
+	if _, given := header["Content-Length"]; !given && reply.Length >= 0 && tells {
 		header["Content-Length"] = []string{strconv.FormatInt(reply.Length, 10)}
 	}
 	if _, given := header["Content-Type"]; !given {
@@ -72,7 +73,11 @@ func writeBody(w http.ResponseWriter, r *http.Request, reply *webapi.Reply) erro
 		defer context.AfterFunc(r.Context(), func() { _ = reply.Body.Close() })()
 	}
 	w.WriteHeader(reply.Status)
-	return copyBody(w, &http.Response{Body: reply.Body, ContentLength: reply.Length})
+	length := reply.Length
+	if reply.Streamed {
+		length = -1
+	}
+	return copyBody(w, &http.Response{Body: reply.Body, ContentLength: length})
 }
 
 func hasBody(status int) bool { return status >= 200 && status != 204 && status != 304 }
@@ -134,7 +139,10 @@ func (s *Script) failed(w http.ResponseWriter, r *http.Request, err error) int {
 	if errors.Is(err, isolate.ErrClosed) || errors.Is(err, isolate.ErrCondemned) {
 		status, text = http.StatusServiceUnavailable, "Service Unavailable"
 	}
-	w.Header().Set("Content-Type", "text/plain;charset=UTF-8")
+	w.Header()["Content-Type"] = nil
+	if s.o.Development {
+		w.Header().Set("Content-Type", "text/plain;charset=UTF-8")
+	}
 	w.WriteHeader(status)
 	fmt.Fprint(w, text)
 	return status

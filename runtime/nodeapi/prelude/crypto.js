@@ -55,7 +55,7 @@
     if (!(this instanceof Hash)) return new Hash(name, options);
     check.string(name, "algorithm");
     const hash = host.newHash(name);
-    if (hash === undefined) throw Object.assign(new Error("Digest method not supported"), { code: "ERR_CRYPTO_INVALID_DIGEST" });
+    if (hash === undefined) throw new Error("Digest method not supported");
     const length = options?.outputLength;
     if (length !== undefined) check.integer(length, "outputLength", 0, 2 ** 32 - 1);
     state.set(this, { hash, done: false, length });

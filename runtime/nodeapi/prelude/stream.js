@@ -126,9 +126,41 @@
     pipeline(...streams, (e) => { if (e) d.destroy(e); });
     return d;
   };
+  // duplexPair makes two duplexes: what is written to one is read from the other.
+  const duplexPair = (options) => {
+    const half = (other) => {
+      let resume = null;
+      const d = new duplex.Duplex({
+        ...options,
+        read() {
+          const f = resume;
+          resume = null;
+          f?.();
+        },
+        write(chunk, encoding, done) {
+          if (chunk.length === 0) process.nextTick(done);
+          else {
+            other().push(chunk);
+            waiting.set(other(), done);
+            if (other().readableFlowing || other().readableLength < other().readableHighWaterMark) wake(other());
+          }
+        },
+        final(done) {
+          other().on("end", done);
+          other().push(null);
+        },
+      });
+      wakers.set(d, () => { const f = waiting.get(d); waiting.delete(d); f?.(); });
+      return d;
+    };
+    const waiting = new Map(), wakers = new Map();
+    const wake = (d) => wakers.get(d)();
+    const a = half(() => b), b = half(() => a);
+    return [a, b];
+  };
   Object.assign(Stream, {
     Stream, Readable, Writable, Duplex: duplex.Duplex, Transform: duplex.Transform, PassThrough: duplex.PassThrough, pipeline,
-    finished, promises, compose: (...streams) => compose(streams),
+    finished, promises, duplexPair, compose: (...streams) => compose(streams),
     addAbortSignal(signal, stream) {
       if (!("aborted" in Object(signal))) invalidArgType("signal", "AbortSignal", signal);
       if (!state.isStream(stream)) invalidArgType("stream", ["ReadableStream", "WritableStream", "Stream"], stream);

@@ -18,7 +18,7 @@
   inspect.custom = customInspect;
   inspect.defaultOptions = {
     showHidden: false, depth: 2, colors: false, customInspect: true, showProxy: false, maxArrayLength: 100,
-    maxStringLength: 10000, breakLength: 128, compact: 3, sorted: false, getters: false, numericSeparator: false,
+    maxStringLength: 10000, breakLength: 80, compact: 3, sorted: false, getters: false, numericSeparator: false,
   };
   inspect.colors = {
     __proto__: null, reset: [0, 0], bold: [1, 22], dim: [2, 22], italic: [3, 23], underline: [4, 24], blink: [5, 25],
