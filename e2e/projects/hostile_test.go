@@ -181,3 +181,59 @@ func TestStrictLimits(t *testing.T) {
 		t.Errorf("with: %s", got)
 	}
 }
+
+// A class that a migration renames keeps its objects; one that is made anew after its deletion has none.
+func TestRenamedClass(t *testing.T) {
+	p := start(t, "counter", nil)
+	p.want("/increment", "", `{"n":1}`)
+	p.replace("src/index.ts", "class Counter ", "class Tally ")
+	p.write("wrangler.jsonc", `{ "name": "counter", "main": "src/index.ts", "compatibility_date": "2026-04-01",
+		"durable_objects": { "bindings": [{ "name": "COUNTER", "class_name": "Tally" }] }, "migrations": [
+			{ "tag": "v1", "new_sqlite_classes": ["Counter"] },
+			{ "tag": "v2", "renamed_classes": [{ "from": "Counter", "to": "Tally" }] }] }`)
+	p.until("/increment", `{"n":2}`)
+	p.write("wrangler.jsonc", `{ "name": "counter", "main": "src/index.ts", "compatibility_date": "2026-04-01",
+		"durable_objects": { "bindings": [{ "name": "COUNTER", "class_name": "Tally" }] }, "migrations": [
+			{ "tag": "v1", "new_sqlite_classes": ["Counter"] },
+			{ "tag": "v2", "renamed_classes": [{ "from": "Counter", "to": "Tally" }] },
+			{ "tag": "v3", "deleted_classes": ["Tally"] }, { "tag": "v4", "new_sqlite_classes": ["Tally"] }] }`)
+	p.until("/increment", `{"n":1}`)
+}
+
+// What cannot start says why, and what starts without a handler says so to each request.
+func TestScriptsThatCannotServe(t *testing.T) {
+	for name, c := range map[string]struct{ code, log, answer string }{
+		"throws":         {`throw new Error("at load"); export default {};`, "the script does not start: Error: at load", ""},
+		"never settles":  {`await new Promise(() => {}); export default {};`, "Top-level await in module is unsettled.", ""},
+		"recurses":       {`(function f() { f(); })(); export default {};`, "Maximum call stack size exceeded", ""},
+		"wrong default":  {`export default 5;`, "Incorrect type for map entry 'default'", ""},
+		"wrong export":   {`export const A = 1; export default {};`, "Incorrect type for map entry 'A'", ""},
+		"global scope":   {`setTimeout(() => {}); export default {};`, "Disallowed operation called within global scope.", ""},
+		"no exports":     {`1;`, "", "Error: No event handlers were registered. This script does nothing."},
+		"no fetch":       {`export default { scheduled() {} };`, "", "Error: Handler does not export a fetch() function."},
+		"wrong fetch":    {`export default { fetch: 5 };`, "", "Error: Handler does not export a fetch() function."},
+		"no response":    {`export default { fetch() { return 5; } };`, "", "TypeError: Incorrect type for Promise: the Promise did not resolve to 'Response'."},
+		"hangs":          {`export default { fetch() { return { then() {} }; } };`, "", "Error: The Workers runtime canceled this request because"},
+		"evaluates":      {`export default { fetch() { return eval("5"); } };`, "", "EvalError: Code generation from strings disallowed for this context"},
+		"throws nothing": {`export default { fetch() { throw null; } };`, "", "null"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p, err := tryStart(t, "counter", map[string]string{
+				"src/index.ts": c.code, "wrangler.jsonc": `{"name": "bad", "main": "src/index.ts", "compatibility_date": "2026-04-01"}`,
+			}, "", harness.Options{})
+			if c.log != "" {
+				if err == nil || !strings.Contains(err.Error(), c.log) {
+					t.Errorf("got %v, want %s", err, c.log)
+				}
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if status, got := p.answered("/", patience); status != http.StatusInternalServerError || !strings.HasPrefix(got, c.answer) {
+				t.Errorf("got %d %q, want %q", status, got, c.answer)
+			}
+		})
+	}
+}
