@@ -2,6 +2,7 @@ package isolate
 
 import (
 	"context"
+	"sync/atomic"
 	"time"
 
 	"github.com/dop251/goja"
@@ -23,6 +24,12 @@ type Event struct {
 	result   chan error
 	err      error
 	finished bool
+	// held is work that Wait does, in place of a goroutine of its own. holding is true while a turn runs which such work may
+	// come from: one on the goroutine that calls Wait.
+	held    atomic.Pointer[work]
+	holding bool
+	// alone is true while the work may be done so: the end of the event has to end it, whoever's turn that is in.
+	alone bool
 }
 
 // frame is what a promise's continuation is run with.
@@ -68,7 +75,7 @@ func (c *Context) Start(
 // beginHere runs the first turn within a task of the loop that the caller has begun.
 func (e *Event) beginHere() {
 	defer e.context.isolate.loop.end()
-	e.begin()
+	e.hold(e.begin)
 	if !e.finished {
 		e.result = make(chan error, 1)
 	}
@@ -92,6 +99,11 @@ func (e *Event) Wait(ctx context.Context) error {
 		return err
 	}
 	i := e.context.isolate
+	for e.doHeld(ctx) {
+		if err, done := e.Poll(); done && ctx.Err() == nil {
+			return err
+		}
+	}
 	select {
 	case err := <-e.result:
 		return err
@@ -220,7 +232,11 @@ func (e *Event) done(err error) {
 		return
 	}
 	e.finished = true
-	e.context.waiters.remove(&e.waiter)
+	c := e.context
+	c.waiters.remove(&e.waiter)
+	if e.alone {
+		c.isolate.loop.post(c.settle)
+	}
 	if err == errCanceled { //nolint:errorlint // it is this package's own and not wrapped
 		err = newCanceledError()
 	}

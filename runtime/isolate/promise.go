@@ -102,37 +102,23 @@ func (d *Deferred) SettleNow(f func() (goja.Value, error)) {
 	d.in.event.context.enterNow(d.in.event, func() error { return d.settleNow(f) })
 }
 
-// Go runs work on a goroutine of its own, and returns a promise that is settled with what the function that work
-// returns gives in a turn of the event's. ctx is the event's GoContext. It throws at global scope.
-func (i *Isolate) Go(work func(ctx context.Context) func() (goja.Value, error)) goja.Value {
+// Go runs f outside the isolate, on another goroutine or after the present turn, and returns a promise that is settled with
+// what the function that f returns gives in a turn of the event's. ctx is the event's GoContext. It throws at global scope.
+func (i *Isolate) Go(f func(ctx context.Context) func() (goja.Value, error)) goja.Value {
 	d := i.NewDeferred()
-	ctx := d.in.event.GoContext()
-	i.workers.run(i, func() { d.settleFrom(work(ctx)) })
+	i.begin(d, f)
 	return d.promise
 }
 
 // GoInto is Go where the caller has what waits for the outcome: one of resolve and reject is called with it, in a turn of
 // the event's.
 func (i *Isolate) GoInto(
-	resolve, reject func(any) error, work func(ctx context.Context) func() (goja.Value, error),
+	resolve, reject func(any) error, f func(ctx context.Context) func() (goja.Value, error),
 ) {
 	c := i.RequireEvent().context
 	c.pending++
 	d := &Deferred{in: i.frame, resolve: resolve, reject: reject}
-	ctx := d.in.event.GoContext()
-	i.workers.run(i, func() { d.settleFrom(work(ctx)) })
-}
-
-// settleFrom is Settle for a goroutine that may run the turn itself, where nothing else is to run before.
-func (d *Deferred) settleFrom(f func() (goja.Value, error)) {
-	c := d.in.event.context
-	l := &c.isolate.loop
-	if c.options.Deliver != nil || !l.try() {
-		d.Settle(f)
-		return
-	}
-	defer l.end()
-	c.runTurn(d.in.event, func() error { return d.settleNow(f) })
+	i.begin(d, f)
 }
 
 // Background runs f on a goroutine that Close waits for. f has to end when the event's GoContext does.

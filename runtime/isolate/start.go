@@ -27,7 +27,7 @@ type engineFunctions struct {
 	nothing goja.Value
 	// fulfilled and rejected tell the event that runs of its handler's outcome.
 	fulfilled, rejected goja.Value
-	errors  map[string]*goja.Object
+	errors              map[string]*goja.Object
 }
 
 // start makes the heap and runs the script's top level, on the isolate's goroutine.
