@@ -10,7 +10,6 @@ import (
 	"os/exec"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -46,8 +45,6 @@ const (
 	eventGaveUp
 	// eventStopped: its process has ended as it was told to.
 	eventStopped
-	// eventReloading: its process has ended to make room for the next one.
-	eventReloading
 	// eventReady comes from the supervisor, for tests: the stack is ready, and has said so.
 	eventReady
 )
@@ -74,8 +71,8 @@ type child struct {
 	first chan struct{}
 	// stop is closed to end the child, done when it has ended.
 	stop, done chan struct{}
-	// reloading is true when the process was told to end so that another takes its place at once.
-	reloading atomic.Bool
+	// stale is true when its files have changed since the process was last told; it belongs to the supervisor's goroutine.
+	stale bool
 	// wake ends the pause before a restart; it has room for one.
 	wake chan struct{}
 }
@@ -96,11 +93,6 @@ func (c *child) run() {
 		if c.stopping() {
 			c.sup.emit(event{name: c.name, kind: eventStopped, err: err})
 			return
-		}
-		if c.reloading.Swap(false) {
-			c.sup.emit(event{name: c.name, kind: eventReloading})
-			ends = 0
-			continue
 		}
 		if healthy >= lim.steady {
 			retry.Reset()

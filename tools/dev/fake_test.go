@@ -116,7 +116,7 @@ func fakeChild(name string, args []string) int {
 	flags.Parse(args)
 
 	end := make(chan struct{}, 3)
-	if name == nameHost {
+	if name == nameHost || name == nameWorker {
 		reloads := make(chan os.Signal, 1)
 		signal.Notify(reloads, syscall.SIGUSR1)
 		go func() {

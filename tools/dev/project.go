@@ -141,8 +141,9 @@ func (s *stack) projectWorker(i int, after []string) process {
 	}
 }
 
-// reload has the processes of a project run what it is now, and leaves the other Workers alone: its worker process drains
-// while requests wait for the next one, and the object host gives its classes the new code.
+// reload has the processes of a project run what it is now, and leaves the other Workers alone: its worker process takes
+// new requests with it, and the object host gives its classes the new code. What cannot be started is refused by them, and
+// the version before goes on.
 func (s *supervisor) reload(u Update) {
 	p, have := u.Project, s.options.Projects[u.Index]
 	switch {
@@ -158,28 +159,25 @@ func (s *supervisor) reload(u Update) {
 		return
 	}
 	s.log.Info("project changed, reloading", "worker", p.name())
-	if host := s.children[nameHost]; host != nil {
-		host.poke(syscall.SIGUSR1, s.pids[nameHost])
+	for _, name := range []string{nameHost, s.options.workerName(u.Index)} {
+		if c := s.children[name]; c != nil {
+			c.stale = !c.readAgain(s.pids[name])
+		}
 	}
-	name := s.options.workerName(u.Index)
-	worker := s.children[name]
-	if s.pids[name] != 0 {
-		worker.reloading.Store(true)
-	}
-	worker.poke(syscall.SIGTERM, s.pids[name])
 }
 
 // hostElsewhere reports whether what a project has of objects is in another stack's host: the platform's services alone.
 func (s *supervisor) hostElsewhere(p *Project) bool { return !s.stack.platform() && !p.hasClasses() }
 
-// poke sends the process a signal, or ends its pause before the next start: it may wait since the last version did not
-// start.
-func (c *child) poke(signal syscall.Signal, pid int) {
+// readAgain has the process read its files again. It reports false when there is none that takes the signal: then it ends
+// the pause before the next start, since the last version may not have started.
+func (c *child) readAgain(pid int) bool {
+	if pid != 0 {
+		return syscall.Kill(pid, syscall.SIGUSR1) == nil
+	}
 	select {
 	case c.wake <- struct{}{}:
 	default:
 	}
-	if pid != 0 {
-		_ = syscall.Kill(pid, signal) // an error means that it has ended
-	}
+	return false
 }

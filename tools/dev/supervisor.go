@@ -130,6 +130,9 @@ func (s *supervisor) handle(e event) error {
 		s.log.Debug("process started", "process", e.name, "pid", e.pid)
 	case eventHealthy:
 		s.pids[e.name] = e.pid
+		if c := s.children[e.name]; c.stale { // it may have read its files before they changed
+			c.stale = !c.readAgain(e.pid)
+		}
 		s.log.Debug("process healthy", "process", e.name, "pid", e.pid)
 		if len(s.pids) == len(s.order) {
 			return s.ready(e.name)
@@ -137,8 +140,6 @@ func (s *supervisor) handle(e event) error {
 	case eventEnded:
 		delete(s.pids, e.name)
 		s.ended(e)
-	case eventReloading:
-		delete(s.pids, e.name)
 	case eventGaveUp:
 		delete(s.pids, e.name)
 		return &StartError{Process: e.name, Cause: e.err, Log: s.children[e.name].output.Tail()}
@@ -254,7 +255,7 @@ func (s *supervisor) stopRound(round int) []*child {
 // observeDrain takes an event during a drain, where no end is an error.
 func (s *supervisor) observeDrain(e event) {
 	s.observe(e)
-	if e.kind == eventStopped || e.kind == eventEnded || e.kind == eventGaveUp || e.kind == eventReloading {
+	if e.kind == eventStopped || e.kind == eventEnded || e.kind == eventGaveUp {
 		delete(s.pids, e.name)
 	}
 }
