@@ -127,6 +127,9 @@ func runWatched(ctx context.Context, watches []*projectWatch, updates <-chan dev
 				return err
 			}
 			o.Projects = append(o.Projects, w.built)
+			if err := project.WriteBindings(o.Stdout, w.built.Bundle.Manifest(), w.built.Secrets); err != nil {
+				return err
+			}
 		case <-ctx.Done():
 			return nil
 		}

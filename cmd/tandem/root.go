@@ -76,6 +76,9 @@ func flagError(cmd *cobra.Command, err error) error {
 		}
 	})
 	name := unknown.GetSpecifiedName()
+	if instead := insteadOfFlag(name); instead != "" && cmd.Name() == "dev" {
+		return usagef("%w, which wrangler dev has: %s", err, instead)
+	}
 	return usagef("%w%s", err, suggestion(name, names, "--"))
 }
 

@@ -131,17 +131,17 @@ func (s *Script) failed(w http.ResponseWriter, r *http.Request, err error) int {
 	if _, cut := errors.AsType[errCut](err); cut || gone {
 		return 0
 	}
-	text := "Internal Server Error"
+	contentType, text := "text/plain;charset=UTF-8", "Internal Server Error"
 	if thrown && s.o.Development {
-		text = x.Stack
+		contentType, text = describeError(r, x)
 	}
 	status := http.StatusInternalServerError
 	if errors.Is(err, isolate.ErrClosed) || errors.Is(err, isolate.ErrCondemned) {
-		status, text = http.StatusServiceUnavailable, "Service Unavailable"
+		status, text, contentType = http.StatusServiceUnavailable, "Service Unavailable", "text/plain;charset=UTF-8"
 	}
 	w.Header()["Content-Type"] = nil
 	if s.o.Development {
-		w.Header().Set("Content-Type", "text/plain;charset=UTF-8")
+		w.Header().Set("Content-Type", contentType)
 	}
 	w.WriteHeader(status)
 	fmt.Fprint(w, text)
