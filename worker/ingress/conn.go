@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// deadlineSlack is how much earlier than it was set a deadline may come.
+// deadlineSlack is how much earlier than it was set a deadline may come. All that are set here are ten times as long.
 const deadlineSlack = time.Second
 
 // conn hands its deadlines on when a read or a write has begun or begins, and only those that differ from the one before
