@@ -19,8 +19,8 @@ var rowsText string
 var knownText string
 
 var (
-	rowForm   = regexp.MustCompile(`^(?:ID|ST|CTX|G|KV|TX|AL|LC|LIM|EX)-[0-9]+[a-z]?$`)
-	rowNamed  = regexp.MustCompile(`(?:^|[^A-Za-z0-9_-])((?:ID|ST|CTX|G|KV|TX|AL|LC|LIM|EX)-[0-9]+[a-z]?)\b`)
+	rowForm   = regexp.MustCompile(`^(?:ID|ST|RPC|CTX|G|KV|SK|TX|AL|LC|LIM|EX|H)-[0-9]+[a-z]?$`)
+	rowNamed  = regexp.MustCompile(`(?:^|[^A-Za-z0-9_-])((?:ID|ST|RPC|CTX|G|KV|SK|TX|AL|LC|LIM|EX|H)-[0-9]+[a-z]?)\b`)
 	priority  = regexp.MustCompile(`^P[0-3]$`)
 	testRoots = []string{"durableobject", "proto", "runtime", "router", "worker", "e2e"}
 )
@@ -90,10 +90,13 @@ func namedRows(t *testing.T, root string) map[string]string {
 				return err
 			}
 			if d.IsDir() {
-				if d.Name() == "node_modules" || d.Name() == "conformance" {
+				if d.Name() == "node_modules" {
 					return fs.SkipDir
 				}
 				return nil
+			}
+			if filepath.Base(filepath.Dir(path)) == "conformance" {
+				return nil // this package's own examples
 			}
 			script := strings.Contains(filepath.ToSlash(path), "/testdata/") && !strings.Contains(path, "fuzz")
 			if !strings.HasSuffix(path, "_test.go") && !script {

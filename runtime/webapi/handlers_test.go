@@ -12,6 +12,7 @@ import (
 	"github.com/tandem-do/tandem/runtime/isolate"
 )
 
+// H-13: a script that exports nothing and listens to events.
 func TestListenersOfTheGlobalObject(t *testing.T) {
 	t.Parallel()
 	l := &logs{}
@@ -38,6 +39,7 @@ func TestListenersOfTheGlobalObject(t *testing.T) {
 	}
 }
 
+// H-4: the handler scheduled, and its controller.
 func TestScheduled(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

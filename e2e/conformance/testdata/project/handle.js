@@ -1,4 +1,5 @@
-// handle answers the requests that are probes themselves.
+// handle answers the requests that are probes themselves. H-2: what is no response. H-3: a promise that nothing settles.
+// H-8: a late rejection. H-14: a rejection that nobody handles. H-18: a service that throws is a probe of errors.
 export function handle(name, request, env, ctx) {
   switch (name) {
     case "echo":

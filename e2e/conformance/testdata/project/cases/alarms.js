@@ -10,6 +10,7 @@ const until = async (stub, n) => {
   return "no alarm";
 };
 
+// AL-3j: types of times. AL-5j: what the handler is told.
 area("alarms", {
   worker: {
     "fires": async ({ object }) => [await object().setAlarmIn(10), await until(object(), 1)],

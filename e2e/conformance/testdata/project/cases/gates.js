@@ -4,6 +4,7 @@ import { area } from "../probe.js";
 const inOrder = (stub, method) => () => stub[method]();
 const five = (call) => Promise.all([1, 2, 3, 4, 5].map(call));
 
+// CTX-1: constructor by hand. CTX-3: context keys. CTX-4: context methods. CTX-15: container.
 area("gates", {
   worker: {
     "storage only": ({ object }) => five(inOrder(object(), "storedNext")),

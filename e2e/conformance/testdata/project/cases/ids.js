@@ -1,5 +1,7 @@
 import { area } from "../probe.js";
 
+// ID-3j and ID-9j: types of arguments. ID-4j: own properties. ID-8j: what is no ID. ID-12: jurisdictions are
+// refused. ID-13: a location hint is accepted. ID-14: IDs and namespaces over a call.
 area("ids", {
   worker: {
     "form": ({ env }) => /^[0-9a-f]{64}$/.test(env.PROBE.idFromName("a").toString()),

@@ -43,6 +43,9 @@ attempt("microtask", () => queueMicrotask(() => {}));
 attempt("performance", () => performance.now());
 const loadedAt = Date.now();
 
+// H-1: exports. H-9: passThroughOnException. H-10: the context's keys. H-11: the module cloudflare:workers. H-12: the environment can be
+// imported. H-15: eval and new Function. H-16: the time at load. H-17: what may not be done at load. CTX-13:
+// ctx.exports.
 area("scope", {
   worker: {
     ...Object.fromEntries(Object.keys(atLoad).map((k) => ["at load: " + k, () => atLoad[k]])),

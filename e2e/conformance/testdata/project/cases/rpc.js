@@ -6,6 +6,9 @@ const values = {
   object: { a: { b: [undefined, null] } }, regexp: /a+(b)/giu, set: new Set([1, "a"]), text: "h\u20ac\u{1F600}", true: true,
 };
 
+// RPC-1: getters and methods, also with an underscore. RPC-2: fields, private and static ones, members of Object
+// are hidden. RPC-3: getter called. RPC-4: reserved names. RPC-7: kinds of values. RPC-9: instances of classes.
+// RPC-10: symbols and promises. RPC-17: 32 MiB and more.
 area("rpc", {
   worker: {
     ...Object.fromEntries(Object.entries(values).map(([name, v]) => ["value " + name, ({ object }) => object().echo(v)])),
@@ -77,6 +80,8 @@ area("rpc", {
 
 const kinds = ["type", "class", "text", "number", "nothing", "object", "dom", "retryable", "overloaded", "cause", "own", "aggregate"];
 
+// EX-2: names and own properties of classes of errors, by date. EX-3j: own properties. EX-6: exceptions of the
+// platform. RPC-19: hung call. CTX-10j: abort ends what runs.
 area("errors", {
   worker: {
     ...Object.fromEntries(kinds.map((k) => ["thrown " + k, ({ object }) => object().throw(k)])),

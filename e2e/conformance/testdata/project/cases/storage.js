@@ -7,6 +7,9 @@ async function filled(ctx) {
 }
 const keys = async (ctx, options) => [...(await (await filled(ctx)).list(options)).keys()];
 
+// KV-1: methods and own keys. KV-3j: numbers as keys, undefined fields. KV-4: put with wrong arguments. KV-8j:
+// list with a limit that is none. KV-13j: kinds of values, headers, class instance. KV-14j: function, symbol, url,
+// stub. SK-1: kv.
 area("storage", {
   object: {
     "get missing": (ctx) => ctx.storage.get("x"),

@@ -5,6 +5,9 @@ const from = async (promise) => {
   return [r.status, r.statusText, [...r.headers].filter(([k]) => k !== "date"), await r.text()];
 };
 
+// ST-1: keys, tag, then, any property. ST-2: assigned. ST-3: fetch of a path. ST-4: fetch of nothing. ST-5: a body
+// that may not be. ST-6j: the response's url, type and status text. ST-8: what is no response. ST-9: cf. CTX-2:
+// legacy. RPC-5: legacy call.
 area("stubs", {
   worker: {
     "keys": ({ object }) => Object.keys(object()).sort(),

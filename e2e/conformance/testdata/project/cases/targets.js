@@ -267,6 +267,8 @@ const probes = {
 
 const against = (get) => Object.fromEntries(Object.entries(probes).map(([name, probe]) => [name, (o) => probe(get(o), o)]));
 
+// RPC-8: kinds of arguments and results. RPC-11: functions. RPC-12: pipelined properties and calls. RPC-13:
+// targets. RPC-14: disposal. RPC-15: kept, kept by dup.
 area("targets", {
   worker: {
     ...against(({ object }) => object("", "LENDER")),
@@ -307,6 +309,7 @@ area("services", {
   },
 });
 
+// RPC-16: stubs that a script makes.
 area("local", {
   worker: {
     "target": async () => {

@@ -2,6 +2,7 @@ import { area } from "../probe.js";
 
 const list = async (ctx) => Object.fromEntries(await ctx.storage.list());
 
+// TX-9: sync.
 area("transactions", {
   object: {
     "value and writes": async (ctx) => {
