@@ -70,6 +70,7 @@ func (r *projectRun) configure(sys system, o *dev.Options, list []*project.Proje
 	if primary.Port != 0 && !r.flags.Changed("port") {
 		o.Port = primary.Port
 	}
+	o.Quiet = !r.flags.Changed("log-level")
 	o.SearchPort, o.SearchDashboardPort = !r.flags.Changed("port"), !r.flags.Changed("dashboard-port")
 	o.AuthPort = 0
 	if !r.alone && !o.Ephemeral {

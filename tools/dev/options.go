@@ -57,6 +57,8 @@ type Options struct {
 	TraceRatio float64
 	// LogLevel is the least severe level that is logged, by the supervisor and its children.
 	LogLevel slog.Level
+	// Quiet has the children log warnings and errors only, beside what scripts print.
+	Quiet bool
 	// Color is true when Stderr is a terminal that takes colors.
 	Color bool
 	// Stdout takes the ready table, Stderr the logs. Default: none.

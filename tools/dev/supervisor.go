@@ -53,8 +53,12 @@ func newSupervisor(ctx context.Context, st *stack, log *slog.Logger) *supervisor
 		detached: context.WithoutCancel(ctx), events: make(chan event), kill: make(chan struct{}),
 		pids: map[string]int{}, began: time.Now(),
 	}
+	level := o.LogLevel
+	if o.Quiet {
+		level = max(level, slog.LevelWarn)
+	}
 	s.common = []string{
-		"--lifeline", fmt.Sprint(lifelineFD), "--log-level", strings.ToLower(o.LogLevel.String()),
+		"--lifeline", fmt.Sprint(lifelineFD), "--log-level", strings.ToLower(level.String()),
 		"--log-format", logFormat(o.Color),
 		"--otlp-endpoint", st.otlpEndpoint(), "--trace-ratio", fmt.Sprint(o.TraceRatio),
 		"--trace-limit", fmt.Sprint(tracesPerSecond),

@@ -1,8 +1,10 @@
 package script
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"time"
 
@@ -17,6 +19,10 @@ import (
 func (s *Script) Scheduled(ctx context.Context, e cron.Event) (r cron.Result, err error) {
 	start := time.Now()
 	defer func() {
+		if s.o.Development {
+			text := fmt.Sprintf("scheduled %q %s (%dms)", e.Cron, cmp.Or(r.Outcome, "failed"), time.Since(start).Milliseconds())
+			s.o.OnLog(isolate.Entry{Level: isolate.LevelInfo, Text: text})
+		}
 		s.log.Info("scheduled event ended", "worker", s.o.Bundle.Manifest().Name, "cron", e.Cron,
 			"time", e.ScheduledTime.UTC().Format(time.RFC3339), "outcome", r.Outcome, "no_retry", r.NoRetry,
 			"took", time.Since(start).Round(time.Millisecond))
