@@ -37,16 +37,19 @@ func (o *object) Deliver(
 	ctx context.Context, read bool,
 	start func(*isolate.Event) (goja.Value, error), finish func(*isolate.Event, goja.Value) error,
 ) error {
-	return o.state.Deliver(ctx, func(ctx context.Context) error {
-		err := o.uncaught(ctx, o.run(ctx, &o.root, start, finish), !read)
-		e, ok := errors.AsType[*sidecar.Error](err)
-		if ok && e.Properties == "" && o.state.Broken() == nil {
-			named := *e
-			named.Properties = env.ObjectProperties(o.state.ID())
-			err = &named
-		}
-		return err
+	if o.state.Broken() != nil {
+		return env.EndedError()
+	}
+	err := o.state.Deliver(ctx, func(ctx context.Context) error {
+		return o.uncaught(ctx, o.run(ctx, &o.root, start, finish), !read)
 	})
+	e, ok := errors.AsType[*sidecar.Error](err)
+	if !ok || e.Properties != "" {
+		return err
+	}
+	named := *e
+	named.Remote, named.Properties = true, env.ObjectProperties(o.state.ID())
+	return &named
 }
 
 // Send implements env.Owner: a call of a stub leaves as all calls do.

@@ -94,7 +94,8 @@ func TestRPCBetweenObjects(t *testing.T) {
 		w.want("Borrower", "disposed", "1")
 		w.want("Borrower", "kept", "[103, 104]")
 		w.want("Borrower", "pass", "[0, 0]")
-		w.want("Borrower", "reset", `["Error: enough durableObjectReset", "Error: enough durableObjectReset", "number"]`)
+		w.want("Borrower", "reset", `["Error: enough durableObjectId,durableObjectReset,remote", `+
+			`"Error: The execution context which hosts this callback is no longer running. ", "number"]`)
 	})
 }
 

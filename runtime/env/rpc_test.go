@@ -261,6 +261,8 @@ func TestRPCArguments(t *testing.T) {
 				`and others) created in the context of one request handler cannot be accessed from a different request's handler. ` +
 				`This is a limitation of Cloudflare Workers which allows us to improve overall performance. (I/O type: Client) (remote)"`},
 		{"after the call", `await S.log(); await S.later(() => 7); return logged(() => S.log(), 1)`, `["later 7"]`},
+		{"then the event ends", `await S.later(() => 7, 20); return "left"`, `"left"`},
+		{"after its event", `return logged(() => S.log(), 1)`, `["later 7"]`},
 		{"refused", `return [await error(S.echo(S.number())), await error(S.echo(S.x)), await error(S.echo(new (class K {})())),
 				await error(S.echo(Object.create(null))), await error(S.echo(Promise.resolve()))]`,
 			`["DataCloneError: Could not serialize object of type \"RpcPromise\". This type does not support serialization.",` +

@@ -30,6 +30,11 @@ type Owner interface {
 	Settle(ctx context.Context) error
 }
 
+// EndedError is what callers get of a stub whose script's event is over.
+func EndedError() *sidecar.Error {
+	return &sidecar.Error{Reason: sidecar.ReasonException, Name: "Error", Message: hostsText}
+}
+
 // session is the owner of the context of an entrypoint's call, which lasts as long as the stubs in its result.
 type session struct{}
 
@@ -42,6 +47,8 @@ type export struct {
 	// What follows is the isolate's goroutine's.
 	value  *goja.Object
 	waiter *isolate.Waiter
+	// lasting is true when the export is no task of its context's.
+	lasting bool
 }
 
 var _ sidecar.Stub = (*export)(nil)
@@ -59,14 +66,23 @@ func (c *Classes) isExportable(o *goja.Object) bool {
 	return false
 }
 
-// export makes a reference to an object of the script's, for others, in the event that runs. With inResult the context of
-// an entrypoint's call lasts as long.
+// export makes a reference to an object of the script's, for others, in the event that runs. The event's context lasts as
+// long: without limit with inResult, for an entrypoint's call, and else as it does for ctx.waitUntil.
 func (c *Classes) export(e *isolate.Event, o *goja.Object, inResult bool) *export {
 	x := &export{classes: c, event: e, value: o}
 	x.refs.Store(1)
 	e.Context().Pend(1)
-	if _, ok := e.Context().Owner().(session); ok && inResult {
-		x.waiter = e.Context().Wait(func(error) {})
+	switch e.Context().Owner().(type) {
+	case session:
+		if x.lasting = inResult; inResult {
+			x.waiter = e.Context().Wait(func(error) {})
+			return x
+		}
+		e.Context().BeginTask()
+	case Owner: // it lasts anyway
+		x.lasting = true
+	default:
+		e.Context().BeginTask()
 	}
 	return x
 }
@@ -85,8 +101,11 @@ func (x *export) Drop() {
 	c := x.event.Context()
 	c.Enter(x.event, func() error {
 		c.Pend(-1)
-		if x.waiter != nil {
+		switch {
+		case x.waiter != nil:
 			x.waiter.Done()
+		case !x.lasting:
+			c.EndTask()
 		}
 		value := x.value
 		x.value = nil
@@ -111,7 +130,7 @@ func (x *export) Invoke(ctx context.Context, in sidecar.Invocation) (sidecar.Val
 	if o, ok := c.Owner().(Owner); ok {
 		return r.End(o.Deliver(ctx, in.Read, start, r.Finish))
 	}
-	ended := &sidecar.Error{Reason: sidecar.ReasonException, Name: "Error", Message: hostsText}
+	ended := EndedError()
 	select {
 	case <-c.Done():
 		return r.End(ended)

@@ -26,7 +26,7 @@ const maxCallBytes = 32 << 20
 func Encode(r *webapi.Realm, v goja.Value, use Use) []byte {
 	o := webapi.SerializeOptions{}
 	if use == ForCall {
-		o = webapi.SerializeOptions{PlainOnly: true, Host: refuseFunction(r)}
+		o = webapi.SerializeOptions{PlainOnly: true}
 	}
 	return encode(r, r.Serialize(v, o), use)
 }
@@ -41,17 +41,6 @@ func encode(r *webapi.Realm, tree v8value.Value, use Use) []byte {
 			"this value was: %d bytes.", len(b))
 	}
 	return b
-}
-
-// refuseFunction throws at functions, which workerd turns into stubs.
-func refuseFunction(r *webapi.Realm) func(*goja.Object) (v8value.Value, bool) {
-	return func(o *goja.Object) (v8value.Value, bool) {
-		if _, ok := goja.AssertFunction(o); ok {
-			panic(r.NewDOMException("DataCloneError",
-				"A function could not be cloned: functions cannot be passed between objects yet, only values."))
-		}
-		return nil, false
-	}
 }
 
 // Decode makes a value of what Encode wrote, here or in another script.

@@ -42,6 +42,13 @@ func (c *Context) AtEnd(f func()) {
 	}
 }
 
+// BeginTask keeps the context, as a promise that WaitUntil was given does: for Limits.WaitUntil after its last event at
+// most. Like what follows it is for the isolate's goroutine, in a turn of the context's.
+func (c *Context) BeginTask() { c.tasks++ }
+
+// EndTask ends what BeginTask began.
+func (c *Context) EndTask() { c.tasks-- }
+
 // Owner returns what ContextOptions.Owner said. It may be called from any goroutine.
 func (c *Context) Owner() any { return c.options.Owner }
 

@@ -79,9 +79,9 @@
 				return [e.name, e.message, e.remote];
 			}
 		}
-		async later(f) {
+		async later(f, ms = 5) {
 			const mine = f.dup();
-			this.ctx.waitUntil(scheduler.wait(5).then(() => mine()).then((v) => log.push("later " + v), (e) => log.push(e.message)));
+			this.ctx.waitUntil(scheduler.wait(ms).then(() => mine()).then((v) => log.push("later " + v), (e) => log.push(e.message)));
 		}
 		throws() {
 			throw new Error("boom");

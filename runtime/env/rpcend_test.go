@@ -1,0 +1,73 @@
+package env_test
+
+import (
+	"context"
+	"net/http"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/tandem-do/tandem/proto/sidecar"
+	"github.com/tandem-do/tandem/runtime/bundle"
+	"github.com/tandem-do/tandem/runtime/env"
+	"github.com/tandem-do/tandem/runtime/isolate"
+	"github.com/tandem-do/tandem/runtime/webapi"
+)
+
+// keeper is a service that keeps what it is given.
+type keeper struct{ kept []sidecar.Stub }
+
+func (k *keeper) Fetch(context.Context, *http.Request) (*http.Response, error) { return nil, nil }
+
+func (k *keeper) Call(context.Context, string, []byte) ([]byte, error) { return nil, nil }
+
+func (k *keeper) Invoke(_ context.Context, in sidecar.Invocation) (sidecar.Value, error) {
+	for _, s := range in.Args.Stubs {
+		k.kept = append(k.kept, s.Dup())
+	}
+	return sidecar.Value{Bytes: []byte{0xff, 0x0f, '_'}}, nil
+}
+
+// A function that somebody keeps keeps its event's context, but not for ever.
+func TestExportOutlivesItsEvent(t *testing.T) {
+	t.Parallel()
+	program, err := isolate.Compile(isolate.Source{Name: "worker.js", Code: `(function () {
+		return { default: { async fetch(request, env) { await env.SVC.keep(() => 5); return new Response("left"); } } };
+	})`})
+	if err != nil {
+		t.Fatal(err)
+	}
+	synctest.Test(t, func(t *testing.T) {
+		k := &keeper{}
+		o := env.Options{
+			Manifest: &bundle.Manifest{
+				Name: "w", CompatibilityDate: newDate, Services: []bundle.Service{{Binding: "SVC", Worker: "other"}},
+			},
+			Service: func(bundle.Service) env.Service { return k },
+		}
+		i, err := isolate.New(t.Context(), program, o.Isolate(webapi.Options{}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer i.Close()
+		for range 2 {
+			if got := ask(t, i, ""); got != "left" {
+				t.Fatalf("got %s", got)
+			}
+		}
+		call := sidecar.Invocation{Args: sidecar.Value{Bytes: []byte{0xff, 0x0f, 'A', 0, '$', 0, 0}}}
+		time.Sleep(10 * time.Second)
+		if v, err := k.kept[0].Invoke(t.Context(), call); err != nil || string(v.Bytes) != "\xff\x0fI\x0a" {
+			t.Errorf("got %q, %v", v.Bytes, err)
+		}
+		k.kept[0].Drop()
+		time.Sleep(30 * time.Second)
+		const want = "The execution context which hosts this callback is no longer running."
+		for _, s := range k.kept {
+			if _, err := s.Invoke(t.Context(), call); err == nil || err.Error() != want {
+				t.Errorf("got %v", err)
+			}
+		}
+		k.kept[1].Drop()
+	})
+}
