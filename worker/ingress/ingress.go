@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net"
 	"net/http"
 	"runtime/debug"
 	"strings"
@@ -132,6 +133,15 @@ func (in *Ingress) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		if strings.HasPrefix(header, internalPrefix) {
 			delete(r.Header, header)
 		}
+	}
+	if r.Host == "" { // HTTP/1.0 has no need of one, but a URL has
+		if local, ok := r.Context().Value(http.LocalAddrContextKey).(net.Addr); ok {
+			r.Host = local.String()
+		}
+	}
+	if !strings.HasPrefix(r.URL.Path, "/") && r.URL.Path != "" { // an asterisk, which only the server itself answers for
+		http.Error(rec, "Bad Request", http.StatusBadRequest)
+		return
 	}
 	if in.running.Add(1); in.running.Load() > maxRequests {
 		in.running.Add(-1)
