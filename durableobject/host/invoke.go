@@ -48,6 +48,9 @@ func (l local) Invoke(ctx context.Context, t sidecar.Target, in sidecar.Invocati
 	if err != nil {
 		return sidecar.Value{}, err
 	}
+	if ctx, err = sidecar.Deeper(ctx); err != nil {
+		return sidecar.Value{}, err
+	}
 	value, err := l.host.invoke(ctx, c, t, in)
 	if err != nil {
 		return sidecar.Value{}, l.host.outward(ctx, err)

@@ -41,7 +41,7 @@ type Unavailable struct {
 // Error returns a text for operators and callers.
 func (e *Unavailable) Error() string {
 	if e.HostID == "" {
-		return fmt.Sprintf("no live host serves namespace %q", e.Slot.Namespace)
+		return fmt.Sprintf("no live host serves namespace %q: make sure that its Worker is running", e.Slot.Namespace)
 	}
 	return fmt.Sprintf("host %s, which holds this object's storage, is %s", e.HostID, e.State)
 }

@@ -1,4 +1,4 @@
-import { DurableObject } from "cloudflare:workers";
+import { DurableObject, WorkerEntrypoint } from "cloudflare:workers";
 
 export class Shelf extends DurableObject<any> {
 	#calls = 0;
@@ -13,9 +13,23 @@ export class Shelf extends DurableObject<any> {
 		await this.ctx.storage.put("left", left);
 		return left;
 	}
+	// endless calls itself, by a stub of its own object.
+	endless(n: number): Promise<number> {
+		return this.ctx.exports.Shelf.getByName("tea").endless(n + 1);
+	}
+	// around is endless by way of a Worker.
+	around(n: number): Promise<number> {
+		return this.ctx.exports.Rounds({ props: { by: "shelf" } }).around(n + 1);
+	}
 	// calls are those of this instance.
 	calls() {
 		return this.#calls;
+	}
+}
+
+export class Rounds extends WorkerEntrypoint<any> {
+	around(n: number) {
+		return this.ctx.props.by === "shelf" ? this.env.SHELF.getByName("tea").around(n + 1) : n;
 	}
 }
 

@@ -39,7 +39,11 @@ export default {
 			case "/nobody":
 				return Response.json(await caught(() => env.NOBODY.charge()));
 			case "/endless":
-				return Response.json(await caught(() => env.ACCOUNTS.endless(0)));
+				return Response.json([
+					await caught(() => env.ACCOUNTS.endless(0)),
+					await caught(() => env.SHELF.getByName("tea").endless(0)),
+					await caught(() => env.SHELF.getByName("tea").around(0)),
+				]);
 			case "/patient":
 				return Response.json(await caught(() => env.STOCK.fetch("http://stock/", { signal: AbortSignal.timeout(300) })));
 			case "/accounts":
