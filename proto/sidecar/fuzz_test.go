@@ -18,6 +18,8 @@ func FuzzCall(f *testing.F) {
 		{Namespace: "x-A", ObjectId: id[:], Epoch: 1, Traceparent: "00-x", Event: &dopb.Call_Fetch{
 			Fetch: &dopb.HttpRequest{Method: "GET", Url: "http://do/%", UploadToken: proto.String("t")},
 		}},
+		{Service: &dopb.ServiceTarget{Worker: "w", Entrypoint: "E"}, Depth: 33, Event: &dopb.Call_Rpc{Rpc: &dopb.RpcRequest{Method: "m"}}},
+		{Service: &dopb.ServiceTarget{Worker: "w"}, Namespace: "x-A", Event: &dopb.Call_Rpc{Rpc: &dopb.RpcRequest{Method: "m"}}},
 	} {
 		b, err := proto.Marshal(c)
 		if err != nil {
