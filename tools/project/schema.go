@@ -252,7 +252,7 @@ func suggestion(name string, candidates []string) string {
 		near = 2
 	}
 	for _, c := range candidates {
-		if d := levenshtein.Distance(strings.ToLower(name), c, nil); d < near {
+		if d := levenshtein.Distance(strings.ToLower(name), strings.ToLower(c), nil); d < near {
 			best, near = c, d
 		}
 	}
