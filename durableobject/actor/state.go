@@ -8,6 +8,7 @@ import (
 	"github.com/tandem-do/tandem/durableobject/clock"
 	"github.com/tandem-do/tandem/durableobject/storage"
 	"github.com/tandem-do/tandem/proto/objectid"
+	"github.com/tandem-do/tandem/proto/sidecar"
 	"github.com/tandem-do/tandem/runtime/binding"
 )
 
@@ -78,6 +79,9 @@ func (s *State) Storage() *storage.Object { return s.actor.storage }
 func (s *State) Namespace(uniqueKey string) *binding.Namespace {
 	return binding.NewNamespace(uniqueKey, outgoing{s.actor})
 }
+
+// Stub returns a stub of another object, with the target's name and props, as Namespace's are.
+func (s *State) Stub(t sidecar.Target) *binding.Stub { return binding.NewStub(outgoing{s.actor}, t) }
 
 // Props returns what the event's caller handed over, or nil.
 func (s *State) Props(ctx context.Context) []byte {

@@ -60,17 +60,7 @@ type outgoing struct {
 
 var _ sidecar.Caller = outgoing{}
 
-func stubOf(o *object, t sidecar.Target) *binding.Stub {
-	n := o.state.Namespace(t.Namespace)
-	s := n.Get(t.ID)
-	if t.HasName {
-		s = n.GetByName(t.Name)
-	}
-	if t.Props != nil {
-		s = s.WithProps(t.Props)
-	}
-	return s
-}
+func stubOf(o *object, t sidecar.Target) *binding.Stub { return o.state.Stub(t) }
 
 // Call implements sidecar.Caller.
 func (g outgoing) Call(ctx context.Context, t sidecar.Target, method string, args []byte) ([]byte, error) {

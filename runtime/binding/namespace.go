@@ -42,6 +42,14 @@ func (n *Namespace) GetNamed(id objectid.ID, name string) *Stub {
 	return s
 }
 
+// NewStub returns a stub for the object of a target, for who has no use for its namespace. Events carry the target's name
+// and props.
+func NewStub(caller sidecar.Caller, t sidecar.Target) *Stub {
+	return &Stub{caller: caller, target: sidecar.Target{
+		Namespace: t.Namespace, ID: t.ID, HasName: t.HasName, Name: t.Name, Props: t.Props,
+	}}
+}
+
 // Stub is the caller's handle on one object. It may be used from any goroutine.
 //
 // A stub that was told of its object's reset goes on to fail with that error; a new stub of the same object works. An

@@ -125,11 +125,15 @@
 		defineProperty(c.prototype, Symbol.toStringTag, { value: "Object", configurable: true }); // or else it is Function
 	}
 
+	const objectBase = DurableObject.prototype;
+	const entrypointBase = WorkerEntrypoint.prototype;
+	const targetBase = RpcTarget.prototype;
 	// find looks for a method as RPC does: on the class and those that it extends, never on the instance itself.
 	const find = (instance, name) => {
-		const end = [null, DurableObject.prototype, WorkerEntrypoint.prototype, RpcTarget.prototype, objectPrototype];
-		for (let p = getPrototypeOf(instance); !end.includes(p); p = getPrototypeOf(p)) {
-			if (name !== "constructor" && hasOwn(p, name)) return p;
+		if (name === "constructor") return null;
+		for (let p = getPrototypeOf(instance); p !== null && p !== objectPrototype; p = getPrototypeOf(p)) {
+			if (p === objectBase || p === entrypointBase || p === targetBase) return null;
+			if (hasOwn(p, name)) return p;
 		}
 		return null;
 	};
