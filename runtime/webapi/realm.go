@@ -190,7 +190,8 @@ func (r *Realm) unbox(o *goja.Object) goja.Value { return r.call(r.intrinsic.unb
 
 // isNative reports whether an object is of one of our classes.
 func (r *Realm) isNative(o *goja.Object) bool {
-	return !isMissing(o.GetSymbol(r.brand)) || r.isPreludes(o)
+	value, ok := o.GetSymbol(r.brand).(native)
+	return ok && value.slot().object == o || r.isPreludes(o)
 }
 
 // isPreludes reports whether an object is of one of the prelude's classes.
