@@ -107,15 +107,27 @@ func (o Options) setRefusals(r *webapi.Realm, c *Classes, env *goja.Object) erro
 		return err
 	}
 	for name, reason := range reasons {
-		getter := r.Isolate().Function("get "+name, 0, func(goja.FunctionCall) goja.Value {
-			r.Isolate().Throw("Error", "env.%s cannot be used: %s", name, reason)
-			return nil
-		})
-		if err := env.DefineAccessorProperty(name, getter, nil, goja.FLAG_TRUE, goja.FLAG_FALSE); err != nil {
+		if err := env.Set(name, refusal(r, name, reason)); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// refusal stands for a binding that is not there. It may be read, passed on and looked at; whatever is asked of it throws
+// the reason.
+func refusal(r *webapi.Realm, name, reason string) goja.Value {
+	i := r.Isolate()
+	return i.Runtime().ToValue(i.Runtime().NewProxy(i.Runtime().NewObject(), &goja.ProxyTrapConfig{
+		Get: func(_ *goja.Object, property string, _ goja.Value) goja.Value {
+			switch property {
+			case "then", "toJSON", "constructor": // the language itself asks for these
+				return goja.Undefined()
+			}
+			i.Throw("Error", "env.%s cannot be used: %s", name, reason)
+			return nil
+		},
+	}))
 }
 
 // Classes are the classes of one isolate. Its methods run on the isolate's goroutine.

@@ -40,6 +40,11 @@ const module = `
 			case "/undefined": return;
 			case "/hang": return new Promise(() => {});
 			case "/absent": return new Response(await env.DB.prepare("x"));
+			case "/present": {
+				const { DB, ...rest } = env, { inspect } = { inspect: (v) => { console.log(v); return typeof v; } };
+				return Response.json(["DB" in env, Object.keys(env).includes("DB"), !!DB, typeof DB, inspect(env), JSON.stringify(DB),
+					(await DB) === DB, Object.keys(DB), Object.keys(rest).includes("DB")]);
+			}
 			case "/later": ctx.waitUntil(new Promise((r) => setTimeout(() => { console.log("later"); r(); }, 1))); return new Response("now");
 			case "/call": {
 				const stub = env.ROOM.getByName("lobby");
@@ -164,6 +169,7 @@ func TestScript(t *testing.T) {
 		{"/undefined", 500, "TypeError: Incorrect type for Promise: the Promise did not resolve to 'Response'."},
 		{"/hang", 500, "Error: The Workers runtime canceled this request because it detected that your Worker's code had hung"},
 		{"/absent", 500, "Error: env.DB cannot be used: there is no D1"},
+		{"/present", 200, `[true,true,true,"object","object","{}",true,[],false]`},
 		{"/later", 200, "now"},
 		{"/call", 200, `["RangeError","no",true,null]`},
 		{"/stream", 200, "ab"},
