@@ -172,6 +172,27 @@
 		return Reflect.apply(v, owner, args);
 	};
 
+	// handle is follow for an object of handlers, which is no class: a function of it gets one argument of the caller's.
+	const handle = (handlers, path, args, env, ctx) => {
+		const f = follow(handlers, path, undefined);
+		if (args === undefined || host.isUnfound(f)) return f;
+		if (typeof f !== "function") return host.notFunction(path[path.length - 1]);
+		if (f.length > 3) {
+			throw new TypeError("Cannot call handler function \"" + path.join(".") + "\" over RPC because it has the wrong number of " +
+				"arguments. A simple function handler can only be called over RPC if it has exactly the arguments (arg, env, ctx), " +
+				"where only the first argument comes from the client. To support multi-argument RPC functions, use class-based " +
+				"syntax (extending WorkerEntrypoint) instead.");
+		}
+		if (args.length !== 1) {
+			throw new TypeError("Attempted to call RPC function \"" + path.join(".") + "\" with the wrong number of arguments. When " +
+				"calling a top-level handler function that is not declared as part of a class, you must always send exactly one " +
+				"argument. In order to support variable numbers of arguments, the server must use class-based syntax (extending " +
+				"WorkerEntrypoint) instead.");
+		}
+		const owner = path.length > 1 ? follow(handlers, path.slice(0, -1), undefined) : handlers;
+		return Reflect.apply(f, owner, [args[0], env, ctx]);
+	};
+
 	// sink is the function by which another script writes a WritableStream of this one.
 	const disconnectedText = "WritableStream received over RPC was disconnected because the remote execution context has ended.";
 	const sink = (stream) => {
@@ -211,6 +232,52 @@
 			},
 		});
 
+	// Spans of a script's own are not kept: what runs in them runs.
+	class Span {
+		constructor() {
+			guard();
+		}
+		get isTraced() {
+			return false;
+		}
+		spanContext() {}
+		setAttribute() {
+			return this;
+		}
+		setAttributes() {
+			return this;
+		}
+		recordException() {}
+		updateName() {
+			return this;
+		}
+		setStatus() {
+			return this;
+		}
+		end() {}
+	}
+	tag(Span, "Span");
+	class Tracing {
+		constructor() {
+			guard();
+		}
+		enterSpan(name, f, ...args) {
+			return f(make(Span), ...args);
+		}
+		startActiveSpan(name, ...rest) {
+			return rest.at(-1)(make(Span));
+		}
+		startSpan() {
+			return make(Span);
+		}
+		getActiveSpan() {}
+		withActiveSpan(span, f, ...args) {
+			return f(...args);
+		}
+	}
+	Object.defineProperty(Tracing.prototype, "Span", { value: Span, writable: true, configurable: true });
+	tag(Tracing, "Tracing");
+
 	return {
 		tell: (functions, value) => {
 			for (let n = 0; n < functions.length; n++) functions[n](value);
@@ -219,12 +286,13 @@
 		objects: DurableObjectStub.prototype,
 		ids: DurableObjectId.prototype,
 		namespaces: DurableObjectNamespace.prototype,
-		invoke, follow, sink, writable, make, guard, natively, tag, missing,
+		invoke, follow, handle, sink, writable, make, guard, natively, tag, missing,
 		isEntrypoint: (v) => typeof v === "function" && v.prototype instanceof WorkerEntrypoint,
 		supportsRPC: (instance) => instance instanceof DurableObject,
 		platform: [DurableObjectId, DurableObjectNamespace, Fetcher, DurableObjectStub],
 		module: {
 			DurableObject, WorkerEntrypoint, WorkflowEntrypoint, RpcTarget, RpcStub, RpcPromise, RpcProperty, ServiceStub: Fetcher,
+			tracing: make(Tracing),
 		},
 	};
 })

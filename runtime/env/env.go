@@ -3,7 +3,6 @@ package env
 import (
 	_ "embed"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"sync"
 
@@ -141,7 +140,7 @@ type Classes struct {
 	module                         *goja.Object
 	invoke, followPath, entrypoint goja.Callable
 	hasRPC, tell                   goja.Callable
-	sink, writable                 goja.Callable
+	sink, writable, handle         goja.Callable
 	stubs                          stubObjects
 	// ids and namespaces are the prototypes of IDs and of namespaces.
 	ids, namespaces *goja.Object
@@ -181,6 +180,7 @@ func ClassesOf(r *webapi.Realm) (*Classes, error) {
 	c.module = c.Internals.Get("module").(*goja.Object)
 	c.ids, c.namespaces = c.Internals.Get("ids").(*goja.Object), c.Internals.Get("namespaces").(*goja.Object)
 	c.invoke, _ = goja.AssertFunction(c.Internals.Get("invoke"))
+	c.handle, _ = goja.AssertFunction(c.Internals.Get("handle"))
 	c.sink, _ = goja.AssertFunction(c.Internals.Get("sink"))
 	c.writable, _ = goja.AssertFunction(c.Internals.Get("writable"))
 	c.followPath, _ = goja.AssertFunction(c.Internals.Get("follow"))
@@ -201,7 +201,8 @@ func ClassesOf(r *webapi.Realm) (*Classes, error) {
 // host are the functions that the script is built on.
 func (c *Classes) host() (*goja.Object, error) {
 	host, err := c.functions([]function{
-		{"fetch", c.fetch}, {"noMethod", c.noMethod}, {"notFunction", c.notFunction}, {"newStub", c.newStub}, {"dup", c.dup},
+		{"fetch", c.fetch}, {"noMethod", c.noMethod}, {"isUnfound", c.isUnfound}, {"notFunction", c.notFunction},
+		{"newStub", c.newStub}, {"dup", c.dup},
 		{"dispose", c.dispose}, {"await", c.await}, {"promise", c.promise}, {"isState", c.isState},
 	})
 	if err != nil {
@@ -261,22 +262,36 @@ func (c *Classes) SupportsRPC(instance goja.Value) bool {
 }
 
 // follow calls what a path leads to from a value, with an array of arguments, or reads it when args is undefined. instance
-// says that the value is one of a class that extends DurableObject or WorkerEntrypoint. Errors are *sidecar.Error where there is nothing to call, and what the script throws.
+// says that the value is one of a class that extends DurableObject or WorkerEntrypoint. Errors are *sidecar.Error where
+// there is nothing to call, and what the script throws.
 func (c *Classes) follow(on goja.Value, instance bool, path []string, args goja.Value) (v goja.Value, err error) {
 	rt := c.realm.Isolate().Runtime()
 	if len(path) == 1 && instance {
 		v, err = c.invoke(goja.Undefined(), on, rt.ToValue(path[0]), args)
 	} else {
-		list := make([]any, len(path))
-		for n, name := range path {
-			list[n] = name
-		}
-		v, err = c.followPath(goja.Undefined(), on, rt.NewArray(list...), args)
+		v, err = c.followPath(goja.Undefined(), on, c.pathValue(path), args)
 	}
+	return c.found(v, err)
+}
+
+func (c *Classes) pathValue(path []string) goja.Value {
+	list := make([]any, len(path))
+	for n, name := range path {
+		list[n] = name
+	}
+	return c.realm.Isolate().Runtime().NewArray(list...)
+}
+
+// found makes an error of the value that says that there is nothing to call.
+func (c *Classes) found(v goja.Value, err error) (goja.Value, error) {
 	if err == nil && v == goja.Value(c.unfound) {
 		err, c.fault = c.fault, nil
 	}
 	return v, err
+}
+
+func (c *Classes) isUnfound(call goja.FunctionCall) goja.Value {
+	return c.realm.Isolate().Runtime().ToValue(call.Argument(0) == goja.Value(c.unfound))
 }
 
 func (c *Classes) noMethod(call goja.FunctionCall) goja.Value {
@@ -287,31 +302,4 @@ func (c *Classes) noMethod(call goja.FunctionCall) goja.Value {
 func (c *Classes) notFunction(call goja.FunctionCall) goja.Value {
 	c.fault = sidecar.NotFunction([]string{call.Argument(0).String()})
 	return c.unfound
-}
-
-// workersModule makes the module cloudflare:workers.
-func workersModule(i *isolate.Isolate) (goja.Value, error) {
-	r := webapi.Of(i)
-	c, err := ClassesOf(r)
-	if err != nil {
-		return nil, err
-	}
-	env, err := r.Env()
-	if err != nil {
-		return nil, err
-	}
-	waitUntil := i.Function("waitUntil", 1, func(call goja.FunctionCall) goja.Value {
-		i.RequireEvent().Context().WaitUntil(call.Argument(0))
-		return goja.Undefined()
-	})
-	exports := i.Function("get exports", 0, func(goja.FunctionCall) goja.Value {
-		if o := r.Exports(); o != nil {
-			return o
-		}
-		return goja.Undefined()
-	})
-	return c.module, errors.Join(
-		c.module.Set("env", env), c.module.Set("waitUntil", waitUntil),
-		c.module.DefineAccessorProperty("exports", exports, nil, goja.FLAG_TRUE, goja.FLAG_TRUE),
-	)
 }

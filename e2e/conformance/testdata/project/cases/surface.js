@@ -1,4 +1,5 @@
 import { area } from "../probe.js";
+import * as workers from "cloudflare:workers";
 
 const utf8 = (s) => new TextEncoder().encode(s);
 const attempt = (run) => { try { return run(); } catch (e) { return e; } };
@@ -57,6 +58,9 @@ area("surface", {
     "service fetch in time": async ({ env }) => (await env.SELF.fetch("http://a/handle/json", { signal: AbortSignal.timeout(5000) })).status,
     "cache's methods": () => [typeof caches.open, typeof caches.default.match, typeof caches.default.put, typeof caches.default.delete, Object.prototype.toString.call(caches), Object.prototype.toString.call(caches.default)],
     "atob and btoa": () => [attempt(() => atob()), attempt(() => btoa()), attempt(() => btoa("\u20ac")), atob(btoa("\u00ff\u0000a")), atob(" YQ = = ")],
+    "withEnv": async () => [workers.withEnv({ TEXT: "other" }, () => [workers.env.TEXT, Object.keys(workers.env)]), await workers.withEnv({ TEXT: "later" }, async () => { await scheduler.wait(1); return workers.env.TEXT; }), workers.env.TEXT, attempt(() => workers.withEnv({}, () => { throw new RangeError("w"); }))],
+    "withExports": () => [workers.withExports({ a: 1 }, () => Object.keys(workers.exports)), workers.withEnvAndExports({ TEXT: 2 }, { b: 1 }, () => [workers.env.TEXT, Object.keys(workers.exports)]), workers.withEnv({ TEXT: 1 }, () => workers.withEnv({ TEXT: 2 }, () => workers.env.TEXT))],
+    "tracing": () => [workers.tracing.enterSpan("a", (s, ...args) => [typeof s.setAttribute, s.isTraced, args], 1, 2), Object.prototype.toString.call(workers.tracing), typeof workers.tracing.startSpan("x").end],
     "console": () => Object.keys(console).sort(),
     "own names of the context": ({ ctx }) => [Object.getOwnPropertyNames(Object.getPrototypeOf(ctx)).sort(), ctx.constructor.name],
   },
