@@ -67,7 +67,7 @@ func (s *readable) Invoke(ctx context.Context, in sidecar.Invocation) (sidecar.V
 			}
 			return sidecar.Value{Bytes: piece}, s.owner.Settle(ctx)
 		}
-		if err == io.EOF { //nolint:errorlint // as io.Reader has it
+		if err == io.EOF {
 			return sidecar.Value{}, nil
 		}
 		if err != nil {

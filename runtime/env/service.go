@@ -107,22 +107,28 @@ func callEntrypoint(e *isolate.Event, to bundle.Service, in *Received) (goja.Val
 	if name == "" {
 		name = "default"
 	}
-	class, ok := goja.AssertConstructor(r.Isolate().Exports().Get(name))
-	if !ok {
-		if r.Isolate().Exports().Get(name) != nil {
-			return nil, noSuch("The entrypoint %s takes no calls: its class does not extend WorkerEntrypoint.", name)
-		}
+	in.classes = c
+	export := r.Isolate().Exports().Get(name)
+	if export == nil {
 		return nil, noSuch(noEntrypointText, name)
 	}
 	env, err := r.Env()
 	if err != nil {
 		return nil, err
 	}
-	instance, err := class(nil, r.NewExecutionContext(e.Context(), propsOf(r, to.Props)), env)
+	ctx := r.NewExecutionContext(e.Context(), propsOf(r, to.Props))
+	class, ok := goja.AssertConstructor(export)
+	if !ok {
+		args, err := in.arguments(e)
+		if err != nil {
+			return nil, err
+		}
+		return c.found(c.handle(goja.Undefined(), export, c.pathValue(in.in.Path), args, env, ctx))
+	}
+	instance, err := class(nil, ctx, env)
 	if err != nil {
 		return nil, err
 	}
-	in.classes = c
 	return in.Start(e, instance)
 }
 

@@ -175,7 +175,7 @@ func TestScript(t *testing.T) {
 		{"/stream", 200, "ab"},
 		{"/self", 200, `["Named,default",7,"now","now",3,"me you","named http://x/y",["RangeError","no",true],` +
 			`["TypeError","The RPC receiver does not implement the method \"nothing\".",true],` +
-			`["TypeError","The entrypoint default takes no calls: its class does not extend WorkerEntrypoint.",true],` +
+			`["TypeError","The RPC receiver does not implement the method \"add\".",true],` +
 			`5]`},
 	} {
 		status, body, _ := get(c.path)

@@ -275,7 +275,7 @@ func TestServices(t *testing.T) {
 			`{"remote":true,"name":"TypeError","message":"The entrypoint name None was not found."},` +
 			`{"remote":true,"name":"TypeError","message":"The entrypoint name None was not found."},` +
 			`{"remote":true,"name":"TypeError","message":"The RPC receiver does not implement the method \"nothing\"."},` +
-			`{"remote":true,"name":"TypeError","message":"The entrypoint default takes no calls: its class does not extend WorkerEntrypoint."},` +
+			`{"remote":true,"name":"TypeError","message":"The RPC receiver does not implement the method \"add\"."},` +
 			lost + `,503,"Worker gone not found."]`,
 		"/exports": `200 ["who,at2","","","function",{"name":"TypeError","message":"Incorrect type for the 'props' field on ` +
 			`'Options': the provided value is not of type 'Object'."},{"name":"RangeError","message":"props has 20012 bytes, at ` +

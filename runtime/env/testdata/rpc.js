@@ -177,11 +177,11 @@
 	];
 	const text = (e) => `${e.name}: ${e.message}${e.remote ? " (remote)" : ""}`;
 	const error = (p) => p.then((v) => v, text);
-	// logged waits until a log has n lines: that of a service, or this script's own.
-	const logged = async (read, n) => {
+	// logged waits until a log has n lines with a word: that of a service, or this script's own.
+	const logged = async (read, n, word = "") => {
 		const all = [];
 		for (let k = 0; k < 1000 && all.length < n; k++) {
-			all.push(...(await read()));
+			all.push(...(await read()).filter((line) => line.includes(word)));
 			if (all.length < n) await scheduler.wait(2);
 		}
 		return all;
@@ -201,5 +201,12 @@
 			}
 		},
 	};
-	return { default: worker, Service };
+	const Handlers = {
+		one: (a) => ["one", a],
+		three: (a, env, ctx) => [a, typeof env.SVC, typeof ctx.waitUntil],
+		four: (a, b, c, d) => d,
+		prop: 5,
+		object: { a: 1, f: (v) => v },
+	};
+	return { default: worker, Service, Handlers };
 })
