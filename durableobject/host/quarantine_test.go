@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"google.golang.org/grpc/codes"
@@ -100,6 +101,7 @@ func TestQuarantine(t *testing.T) {
 			t.Errorf("for an operator: %v, %v", got, err)
 		}
 		time.Sleep(5 * time.Second)
+		synctest.Wait()
 		if alarms.Load() != 0 {
 			t.Error("an alarm ran in quarantine")
 		}
