@@ -66,20 +66,17 @@ func (s *stack) bundleArgs(i int) []string {
 }
 
 // projectProcesses returns the processes of a stack of projects. One that has joined another stack has no router and no
-// trace store.
+// trace store. All start at once: each waits by itself for the others that it needs, and a developer for the slowest only.
 func (s *stack) projectProcesses() []process {
 	var list []process
-	var after []string
 	if s.keeper() == nil {
 		list = []process{s.projectTraces(), s.projectRouter()}
-		after = []string{nameRouter, nameTraces}
 	}
 	if s.needsHost() {
 		list = append(list, s.projectHost())
-		after = append(after, nameHost)
 	}
 	for i := range s.options.Projects {
-		list = append(list, s.projectWorker(i, after))
+		list = append(list, s.projectWorker(i))
 	}
 	return list
 }
@@ -114,9 +111,6 @@ func (s *stack) projectHost() process {
 	for i := range s.options.Projects {
 		p.args = append(p.args, s.bundleArgs(i)...)
 	}
-	if s.keeper() == nil {
-		p.after = []string{nameRouter}
-	}
 	if !s.platform() {
 		p.args = append(p.args, "--platform-services=false")
 	}
@@ -129,10 +123,10 @@ func (s *stack) projectHost() process {
 	return s.overSocket(p)
 }
 
-func (s *stack) projectWorker(i int, after []string) process {
+func (s *stack) projectWorker(i int) process {
 	l, socket := s.listeners.workers()[i], s.serviceSocket(i)
 	return process{
-		name: s.options.workerName(i), label: s.options.workerLabel(i), round: 0, after: after, socket: socket,
+		name: s.options.workerName(i), label: s.options.workerLabel(i), round: 0, socket: socket,
 		args: append([]string{
 			"--listen", fd(0), "--service-listen", "unix:" + socket, "--router", s.routerTarget(), "--development",
 		}, s.bundleArgs(i)...),
