@@ -186,7 +186,7 @@ func (e *Event) run() error {
 	default:
 		if o, ok := v.(*goja.Object); ok {
 			if _, ok := promiseOf(o); ok {
-				return i.subscribeEvent(o)
+				return i.subscribeEvent(e, o)
 			}
 		}
 		i.subscribe(then, v, e.fulfilled, e.rejected)
@@ -194,9 +194,10 @@ func (e *Event) run() error {
 	return nil
 }
 
-// subscribeEvent has the event that runs be told of the outcome of one of the engine's promises. The functions are the same
+// subscribeEvent has an event be told of the outcome of one of the engine's promises. The functions are the same
 // for all events, since a continuation finds the event that it belongs to.
-func (i *Isolate) subscribeEvent(promise *goja.Object) error {
+func (i *Isolate) subscribeEvent(e *Event, promise *goja.Object) error {
+	i.frame = &e.frame // continuations of the first turn that ran within others may have lost it
 	_, err := i.functions.then(promise, i.functions.fulfilled, i.functions.rejected)
 	return err
 }

@@ -401,3 +401,22 @@ func TestRequestsLeaveNothing(t *testing.T) {
 		t.Errorf("800 requests left %d KiB", grown>>10)
 	}
 }
+
+// Microtasks within microtasks leave an event's promise to find its event.
+func TestNestedMicrotasks(t *testing.T) {
+	t.Parallel()
+	i := newWorker(t, `export default { async fetch() {
+		const nest = () => queueMicrotask(() => { Promise.resolve().then(() => {}); });
+		nest();
+		await new Promise((resolve) => setTimeout(resolve, 1));
+		nest();
+		await null;
+		await null;
+		return new Response("ok");
+	} };`, isolate.Options{}, Options{})
+	resp, err := Fetch(t.Context(), i, httptest.NewRequest(http.MethodGet, "http://x/", nil), Call{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp.Body.Close()
+}
