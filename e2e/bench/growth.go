@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
@@ -20,6 +21,8 @@ const (
 	growthIdle = "3m"
 	// growthSlack is by how many bytes a heap may be larger, beside a tenth: pools and buffers differ from moment to moment.
 	growthSlack = 1 << 20
+	// fillNotes are 64 KiB each: more than all the buffers that a store has before those of full size.
+	fillNotes = 400
 )
 
 // benchGrowth sends many requests of all kinds and fails if a process holds more at the end than after the first tenth.
@@ -36,6 +39,9 @@ func benchGrowth(ctx context.Context, s settings) error {
 		}
 		g := &growth{run: run, profiles: profiles, table: tabwriter.NewWriter(os.Stdout, 0, 0, 1, ' ', tabwriter.Debug)}
 		fmt.Fprintln(g.table, "requests\tprocess\theap\tresident\tgoroutines\tdescriptors\treq/s")
+		if err := g.fill(ctx); err != nil {
+			return err
+		}
 		first, err := g.send(ctx, 0, s.requests/10)
 		if err != nil {
 			return err
@@ -62,6 +68,27 @@ type growth struct {
 type holdings struct {
 	counts         soak.Counts
 	heap, resident map[string]int64
+}
+
+// fill writes as much as it takes until the store's buffers have their full size, which no request adds to.
+func (g *growth) fill(ctx context.Context) error {
+	note := strings.Repeat("x", 64<<10)
+	for i := range fillNotes {
+		r, err := http.NewRequestWithContext(ctx, http.MethodPost, fmt.Sprintf("http://%s/note/fill-%d", g.run.address, i),
+			strings.NewReader(note))
+		if err != nil {
+			return err
+		}
+		resp, err := http.DefaultClient.Do(r)
+		if err != nil {
+			return err
+		}
+		resp.Body.Close()
+		if resp.StatusCode != http.StatusNoContent {
+			return fmt.Errorf("POST %s: %s", r.URL, resp.Status)
+		}
+	}
+	return nil
 }
 
 // send sends the requests from one number to another, lets all objects be evicted, and measures.
