@@ -1,6 +1,7 @@
 package isolate
 
 import (
+	"errors"
 	"fmt"
 	"reflect"
 	"strings"
@@ -50,17 +51,17 @@ func (i *Isolate) installBounds() error {
 	for _, name := range strings.Fields(`copyWithin every fill filter find findIndex findLast findLastIndex flatMap forEach
 		includes indexOf lastIndexOf map reduce reduceRight reverse shift slice some sort splice toReversed toSorted
 		toSpliced unshift with`) {
-		b.before(array, name, func(c goja.FunctionCall) { b.list(c.This, maxList) })
+		b.before(array, name, func(c goja.FunctionCall) { b.list(c.This) })
 	}
 	b.before(array, "concat", func(c goja.FunctionCall) {
-		b.list(c.This, maxList)
+		b.list(c.This)
 		for _, v := range c.Arguments {
-			b.list(v, maxList)
+			b.list(v)
 		}
 	})
 	b.around(array, "join", b.join)
 	b.around(array, "toLocaleString", b.join)
-	b.before(b.object("Array"), "from", func(c goja.FunctionCall) { b.list(c.Argument(0), maxList) })
+	b.before(b.object("Array"), "from", func(c goja.FunctionCall) { b.list(c.Argument(0)) })
 	b.before(b.prototype("Function"), "apply", func(c goja.FunctionCall) {
 		if b.length(c.Argument(1)) > maxArguments {
 			b.Throw("RangeError", overflowText)
@@ -155,8 +156,9 @@ func (b *bounds) length(v goja.Value) int64 {
 	}
 }
 
-func (b *bounds) list(v goja.Value, most int64) {
-	if b.length(v) > most {
+// list checks the length of what a function of arrays goes over.
+func (b *bounds) list(v goja.Value) {
+	if b.length(v) > maxList {
 		b.Throw("RangeError", longListText)
 	}
 }
@@ -267,4 +269,45 @@ func (i *Isolate) checkProxy(c goja.FunctionCall) goja.Value {
 		o = target(o)
 	}
 	return goja.Undefined()
+}
+
+// boundConstructor(Engine, most) makes a function of a new.target and three arguments that constructs a buffer of the
+// engine's, of at most so many elements.
+func (i *Isolate) boundConstructor(c goja.FunctionCall) goja.Value {
+	name := c.Argument(0).(*goja.Object).Get("name").String()
+	construct, _ := goja.AssertConstructor(c.Argument(0))
+	most := float64(c.Argument(1).ToInteger())
+	return i.Function(name, 4, func(c goja.FunctionCall) goja.Value {
+		target, _ := c.Argument(0).(*goja.Object)
+		length := number(c.Argument(1))
+		if o, ok := c.Argument(1).(*goja.Object); ok && o.ExportType() != bufferType {
+			length = number(o.Get("length"))
+		}
+		switch {
+		case length <= most:
+		case name == "ArrayBuffer":
+			i.Throw("RangeError", "Array buffer allocation failed")
+		default:
+			i.Throw("RangeError", "Invalid typed array length")
+		}
+		args := c.Arguments[1:]
+		for len(args) > 0 && goja.IsUndefined(args[len(args)-1]) { // it means the same as none
+			args = args[:len(args)-1]
+		}
+		o, err := construct(target, args...)
+		if err != nil {
+			panic(thrown(err))
+		}
+		return o
+	})
+}
+
+var bufferType = reflect.TypeFor[goja.ArrayBuffer]()
+
+// thrown is what to panic with for an error of a call into the engine.
+func thrown(err error) any {
+	if x, ok := errors.AsType[*goja.Exception](err); ok {
+		return x.Value()
+	}
+	return err
 }

@@ -31,7 +31,7 @@ func (b *bounds) texts(text *goja.Object) {
 	b.before(b.prototype("RegExp"), "compile", func(c goja.FunctionCall) { b.pattern(c.Argument(0)) })
 	b.before(b.object("String"), "raw", func(c goja.FunctionCall) {
 		if o, ok := c.Argument(0).(*goja.Object); ok {
-			b.list(o.Get("raw"), maxList)
+			b.list(o.Get("raw"))
 		}
 	})
 }
@@ -102,13 +102,13 @@ func (b *bounds) matches(inner function, c goja.FunctionCall) (n int64) {
 }
 
 // pattern checks a regular expression that is made at run time: the engine reads its groups by recursion.
-func (b *Isolate) pattern(v goja.Value) {
+func (i *Isolate) pattern(v goja.Value) {
 	if units(v) < maxGroups {
 		return
 	}
 	text := v.String()
 	if nesting(text, "(", ")") > maxGroups {
-		b.Throw("SyntaxError", "Invalid regular expression: /%s/: Regular expression too large", bounded(text, 100))
+		i.Throw("SyntaxError", "Invalid regular expression: /%s/: Regular expression too large", bounded(text, 100))
 	}
 }
 

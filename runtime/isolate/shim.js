@@ -4,7 +4,7 @@
   const global = globalThis;
   const { apply, construct, ownKeys, getPrototypeOf } = Reflect;
   const { evaluationAllowed, stack: layOut, transfer, detached, weakRefs, expandPattern } = host;
-  const { checkProxy, checkPattern, checkSource, checkDigits, maxBufferBytes, maxList } = host;
+  const { checkProxy, checkPattern, checkSource, checkDigits, boundConstructor, maxBufferBytes, maxList } = host;
   const { then } = Promise.prototype;
 
   const define = (target, members) => {
@@ -333,13 +333,10 @@
   const boundBuffers = (name) => {
     const Engine = global[name];
     const most = maxBufferBytes / (Engine.BYTES_PER_ELEMENT ?? 1);
-    replaceConstructor(name, function (...args) {
-      if (!new.target) throw new TypeError(`Constructor ${name} requires 'new'`);
-      const source = args[0];
-      if ((typeof source === "object" ? source?.length : source) > most) {
-        throw new RangeError(name === "ArrayBuffer" ? "Array buffer allocation failed" : "Invalid typed array length");
-      }
-      return construct(Engine, args, new.target);
+    const make = boundConstructor(Engine, most);
+    replaceConstructor(name, function (a, b, c) {
+      if (new.target === undefined) throw new TypeError(`Constructor ${name} requires 'new'`);
+      return make(new.target, a, b, c);
     });
   };
   boundBuffers("ArrayBuffer");

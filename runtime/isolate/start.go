@@ -173,6 +173,7 @@ func (i *Isolate) runShim() error {
 		"stack":    func(c goja.FunctionCall) goja.Value { return i.rt.ToValue(V8Stack(c.Argument(0).String())) },
 		"transfer": i.transfer, "expandPattern": i.expandPattern,
 		"checkProxy": i.checkProxy, "checkSource": i.checkSource, "checkDigits": i.checkDigits,
+		"boundConstructor": i.boundConstructor,
 		"checkPattern": func(c goja.FunctionCall) goja.Value {
 			i.pattern(c.Argument(0))
 			return goja.Undefined()
