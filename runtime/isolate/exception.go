@@ -122,7 +122,7 @@ func (i *Isolate) describe(x *Exception, v goja.Value) {
 	message, isText := o.Get("message").(goja.String)
 	name, named := o.Get("name").(goja.String)
 	if !isText && o.ClassName() != "Error" {
-		x.Message = "[object " + o.ClassName() + "]"
+		x.Message = "#<" + o.ClassName() + ">"
 		return
 	}
 	set := func(property string) bool {

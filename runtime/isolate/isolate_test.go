@@ -131,7 +131,7 @@ func TestExceptions(t *testing.T) {
 		"thrown":   "TypeError: no",
 		"later":    "RangeError: deep",
 		"text":     "text",
-		"bare":     "[object Object]",
+		"bare":     "#<Object>",
 		"hostile":  "an error whose properties cannot be read",
 		"hung":     "Error: " + hungText,
 		"overflow": "RangeError: Maximum call stack size exceeded",

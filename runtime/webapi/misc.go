@@ -38,6 +38,9 @@ func (r *Realm) installMisc() error {
 			return err
 		}
 	}
+	if err := r.nameTimeZone(); err != nil {
+		return err
+	}
 	if err := r.hideBrand(); err != nil {
 		return err
 	}
@@ -84,6 +87,22 @@ func (r *Realm) rejected(promise, reason goja.Value) (handled bool) {
 		r.isolate.ReportUncaught(thrown.Value())
 	}
 	return handled
+}
+
+// nameTimeZone has dates name the time zone as workerd's do: there is only the one.
+func (r *Realm) nameTimeZone() error {
+	proto := r.intrinsic.classes["Date"].Get("prototype").(*goja.Object)
+	for _, name := range []string{"toString", "toTimeString"} {
+		engine, _ := goja.AssertFunction(proto.Get(name))
+		f := r.isolate.Function(name, 0, func(call goja.FunctionCall) goja.Value {
+			text := r.call(engine, call.This).String()
+			return r.rt.ToValue(strings.Replace(text, "(UTC)", "(Coordinated Universal Time)", 1))
+		})
+		if err := proto.DefineDataProperty(name, f, goja.FLAG_TRUE, goja.FLAG_TRUE, goja.FLAG_FALSE); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // hideBrand keeps scripts from seeing by which property an object of ours leads to its Go value.

@@ -58,6 +58,8 @@
       const full = typeof options === "object" && options !== null;
       const name = String(full ? (options.name ?? "Error") : options);
       const own = { code: codes[name] ?? 0, name, message: this.message ?? "", stack: this.stack };
+      delete this.message; // their order is seen
+      delete this.stack;
       for (const k of Object.keys(own)) {
         Object.defineProperty(this, k, { value: own[k], writable: k === "stack", enumerable: true, configurable: true });
       }
