@@ -15,7 +15,9 @@ const errorPage = `<!doctype html>
 <style>
 body { font: 16px/1.5 system-ui, sans-serif; margin: 3rem auto; max-width: 60rem; padding: 0 1rem; color: #222; background: #fff }
 h1 { font-size: 1.3rem; color: #b00020 } pre { background: #f4f4f4; padding: 1rem; overflow: auto }
-@media (prefers-color-scheme: dark) { body { color: #ddd; background: #1b1b1b } h1 { color: #ff8a80 } pre { background: #262626 } }
+@media (prefers-color-scheme: dark) {
+  body { color: #ddd; background: #1b1b1b } h1 { color: #ff8a80 } pre { background: #262626 }
+}
 </style></head>
 <body><h1>%[1]s</h1><p>%[2]s %[3]s: the Worker did not catch this error.</p><pre>%[4]s</pre></body></html>
 `
