@@ -186,7 +186,7 @@ func (e *Event) run() error {
 	default:
 		if o, ok := v.(*goja.Object); ok {
 			if _, ok := promiseOf(o); ok {
-				return i.subscribeEvent(e, o)
+				return i.subscribeEvent(o)
 			}
 		}
 		i.subscribe(then, v, e.fulfilled, e.rejected)
@@ -194,10 +194,9 @@ func (e *Event) run() error {
 	return nil
 }
 
-// subscribeEvent has an event be told of the outcome of one of the engine's promises. The functions are the same
+// subscribeEvent has the event that runs be told of the outcome of one of the engine's promises. The functions are the same
 // for all events, since a continuation finds the event that it belongs to.
-func (i *Isolate) subscribeEvent(e *Event, promise *goja.Object) error {
-	i.frame = &e.frame // continuations of the first turn that ran within others may have lost it
+func (i *Isolate) subscribeEvent(promise *goja.Object) error {
 	_, err := i.functions.then(promise, i.functions.fulfilled, i.functions.rejected)
 	return err
 }
@@ -295,7 +294,7 @@ func (i *Isolate) exhausted(object bool) {
 // conclude describes the error of a turn and deals with what was rejected in it. This may run code of the script, such
 // as getters, and so belongs to the turn.
 func (i *Isolate) conclude(err error, in *frame) error {
-	i.frame, i.outer = in, nil
+	i.frame, i.outer = in, i.outer[:0]
 	if err == nil && len(i.rejected) == 0 {
 		return nil
 	}
@@ -304,7 +303,7 @@ func (i *Isolate) conclude(err error, in *frame) error {
 		i.reportRejections()
 		return nil
 	})
-	i.frame, i.outer = in, nil
+	i.frame, i.outer = in, i.outer[:0]
 	if late != nil {
 		return i.exceptionOf(late)
 	}
@@ -389,7 +388,7 @@ func (t tracker) Grab() any { return t.isolate.frame }
 // Resumed sets the frame of a continuation. One from global scope runs in what settled its promise.
 func (t tracker) Resumed(grabbed any) {
 	i := t.isolate
-	i.outer = i.frame
+	i.outer = append(i.outer, i.frame)
 	if f, ok := grabbed.(*frame); ok && f != nil {
 		if f.event == nil && i.frame != nil {
 			f = &frame{event: i.frame.event, store: f.store}
@@ -399,5 +398,9 @@ func (t tracker) Resumed(grabbed any) {
 }
 
 func (t tracker) Exited() {
-	t.isolate.frame, t.isolate.outer = t.isolate.outer, nil
+	i := t.isolate
+	if last := len(i.outer) - 1; last >= 0 {
+		i.frame, i.outer[last] = i.outer[last], nil
+		i.outer = i.outer[:last]
+	}
 }

@@ -27,8 +27,8 @@ type Isolate struct {
 
 	// frame is where the code that runs belongs; nil at global scope.
 	frame *frame
-	// outer is the frame that a promise's continuation has set aside.
-	outer       *frame
+	// outer are the frames that promises' continuations have set aside, one for each that runs within another.
+	outer       []*frame
 	timers      timers
 	onRejection func(promise, reason goja.Value) bool
 	// rejected are promises that were rejected in this turn and have no handler.
