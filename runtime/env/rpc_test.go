@@ -454,3 +454,11 @@ func TestRPCHandlers(t *testing.T) {
 				`"TypeError: The RPC receiver does not implement the method \"nope\". (remote)"]`},
 	})
 }
+
+// RPC-6: before 2024-04-03 stubs have no methods.
+func TestRPCOff(t *testing.T) {
+	t.Parallel()
+	runProbes(t, "2024-04-02", []probe{
+		{"methods", `return [typeof S.echo, typeof S.fetch, "echo" in S, "fetch" in S]`, `["undefined","function",false,true]`},
+	})
+}
