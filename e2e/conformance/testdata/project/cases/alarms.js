@@ -13,18 +13,18 @@ const until = async (stub, n) => {
 // AL-3j: types of times. AL-5j: what the handler is told.
 area("alarms", {
   worker: {
-    "fires": async ({ object }) => [await object().setAlarmIn(10), await until(object(), 1)],
-    "fires again": async ({ object }) => [await object().setAlarmIn(5, "again"), await until(object(), 2)],
-    "replaced in a handler that fails": async ({ object }) => [await object().setAlarmIn(5, "replace"), await until(object(), 2)],
+    "fires": async ({ object }) => [await object().setAlarmIn(300), await until(object(), 1)],
+    "fires again": async ({ object }) => [await object().setAlarmIn(300, "again"), await until(object(), 2)],
+    "replaced in a handler that fails": async ({ object }) => [await object().setAlarmIn(300, "replace"), await until(object(), 2)],
     "kept when the handler fails": async ({ object }) => {
-      await object().setAlarmIn(5, "fail");
+      await object().setAlarmIn(300, "fail");
       await until(object(), 1);
       await scheduler.wait(50);
       const [, next] = await object().alarms();
       return next === (await object().stored("at"));
     },
     "retried": async ({ object }) => {
-      await object().setAlarmIn(5, "fail");
+      await object().setAlarmIn(300, "fail");
       return until(object(), 2);
     },
     "of a past time": async ({ object }) => {
