@@ -51,7 +51,11 @@ func (a *Actor) Call(ctx context.Context, props []byte, method string, args []by
 // run runs one event and lets its outcome leave when the writes before it are on disk. It is, with leave, the only way
 // out of the object.
 func (a *Actor) run(ctx context.Context, props []byte, fn func(*turn) error) error {
-	t := &turn{actor: a, props: props, event: true}
+	return a.runTurn(ctx, &turn{actor: a, props: props, event: true}, fn)
+}
+
+// runTurn is run for a turn that was made.
+func (a *Actor) runTurn(ctx context.Context, t *turn, fn func(*turn) error) error {
 	if err := a.enlist(ctx, t); err != nil {
 		return ErrNotLive
 	}

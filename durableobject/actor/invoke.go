@@ -34,7 +34,8 @@ func (a *Actor) Invoke(ctx context.Context, props []byte, in sidecar.Invocation)
 // turn, and its outcome leaves when the writes before it are on disk. It is not to be called in a turn. Errors are
 // *sidecar.Error.
 func (s *State) Deliver(ctx context.Context, fn func(context.Context) error) error {
-	err := s.actor.run(ctx, nil, func(t *turn) error { return fn(t) })
+	// It is no event of outside: what runs in an actor that retires may need it to be finished.
+	err := s.actor.runTurn(ctx, &turn{actor: s.actor}, func(t *turn) error { return fn(t) })
 	if err == ErrNotLive { //nolint:errorlint // run returns it bare
 		if broken := s.actor.failure(); broken != nil {
 			err = broken
@@ -54,6 +55,7 @@ func (o outgoing) Invoke(ctx context.Context, t sidecar.Target, in sidecar.Invoc
 		return err
 	})
 	if err != nil {
+		value.Drop()
 		return sidecar.Value{}, refused(ctx, err)
 	}
 	return value, nil

@@ -23,7 +23,7 @@ type turn struct {
 	// of them gives the turn away, and code that goes on after its event does no harm to another's turn.
 	state atomic.Int32
 
-	// event is true for an event from outside.
+	// event is true for an event from outside, which an actor that retires does not take.
 	event bool
 	// background is true for what WaitUntil runs, and finished tells the host that it is done.
 	background bool

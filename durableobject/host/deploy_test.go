@@ -56,6 +56,18 @@ func (v *versioned) again(ctx context.Context, _ any) (string, error) {
 	return durableobject.Call[string](ctx, n.Get(v.state.ID()), "add", 500)
 }
 
+// back waits for a second, and then for an event of the object's own making, as of a function that it has exported.
+func (v *versioned) back(ctx context.Context, _ any) (got string, err error) {
+	err = v.state.Await(ctx, func(ctx context.Context) error {
+		sleep(ctx, time.Second)
+		return v.state.Deliver(ctx, func(context.Context) error {
+			got = v.version + " was called back"
+			return nil
+		})
+	})
+	return got, err
+}
+
 // timer has the object wait for a timer that never comes.
 func (v *versioned) timer(context.Context, any) (string, error) {
 	v.state.Hold()
@@ -78,7 +90,7 @@ func versions(version string, names ...string) []durableobject.Class {
 			},
 			Methods: map[string]durableobject.Method{
 				"add": durableobject.Func((*versioned).add), "again": durableobject.Func((*versioned).again),
-				"timer": durableobject.Func((*versioned).timer), "live": durableobject.Func((*versioned).live),
+				"back": durableobject.Func((*versioned).back), "timer": durableobject.Func((*versioned).timer), "live": durableobject.Func((*versioned).live),
 			},
 		})
 	}
@@ -107,6 +119,11 @@ func TestDeploy(t *testing.T) {
 		calls.Go(func() {
 			if got := call("busy", "add", 1000); got != "one 1" {
 				t.Errorf("the call that ran: got %q", got)
+			}
+		})
+		calls.Go(func() {
+			if got := call("calling", "back"); got != "one was called back" {
+				t.Errorf("the call that is called back: got %q", got)
 			}
 		})
 		synctest.Wait()
