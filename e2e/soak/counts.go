@@ -17,7 +17,7 @@ import (
 
 // Counts are what the processes of a stack hold.
 type Counts struct {
-	// Goroutines and Descriptors are by the process's name.
+	// Goroutines and Descriptors are by the process's name; goroutines that are kept for more to do are left out.
 	Goroutines, Descriptors map[string]int
 	// Programs is how many processes the sandbox has for programs.
 	Programs int
@@ -33,16 +33,41 @@ func Count(ctx context.Context, pids map[string]int, profiles string) (Counts, e
 		}
 		c.Descriptors[name] = len(entries)
 		profile, err := Goroutines(ctx, pid, profiles)
-		if err != nil {
-			return c, fmt.Errorf("goroutines of %s: %w", name, err)
+		if err == nil {
+			c.Goroutines[name], err = working(profile)
 		}
-		line, _, _ := strings.Cut(profile, "\n")
-		if c.Goroutines[name], err = strconv.Atoi(strings.TrimPrefix(line, "goroutine profile: total ")); err != nil {
+		if err != nil {
 			return c, fmt.Errorf("goroutines of %s: %w", name, err)
 		}
 	}
 	c.Programs = len(Children(pids["sandbox"]))
 	return c, nil
+}
+
+// parked are functions in which goroutines wait for more to do. There is a most of them for each owner, which is reached
+// sooner or later.
+var parked = []string{"runtime/isolate.(*workers).work+", "proto/sidecar.(*callerConn).work+"}
+
+// working counts the goroutines of a profile that are not parked.
+func working(profile string) (int, error) {
+	line, rest, _ := strings.Cut(profile, "\n")
+	total, err := strconv.Atoi(strings.TrimPrefix(line, "goroutine profile: total "))
+	if err != nil {
+		return 0, err
+	}
+	for stack := range strings.SplitSeq(rest, "\n\n") {
+		head, frames, _ := strings.Cut(stack, "\n")
+		count, _, _ := strings.Cut(head, " @")
+		top, _, _ := strings.Cut(frames, "\n")
+		if slices.ContainsFunc(parked, func(f string) bool { return strings.Contains(top, f) }) {
+			n, err := strconv.Atoi(count)
+			if err != nil {
+				return 0, fmt.Errorf("count of a stack: %w", err)
+			}
+			total -= n
+		}
+	}
+	return total, nil
 }
 
 // Goroutines returns the profile of a process's goroutines: what they do, the most frequent first.
