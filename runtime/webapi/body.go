@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"slices"
 
 	"github.com/dop251/goja"
 )
@@ -60,6 +61,9 @@ func (r *Realm) extract(init goja.Value) (body, string) {
 		return bytesBody(b.data), b.contentType
 	}
 	if f, ok := r.formData.of(o); ok {
+		if slices.ContainsFunc(f.list, formEntry.endsInBackslash) {
+			r.throwType("Name or filename can't end with backslash")
+		}
 		return f.encode()
 	}
 	if data, ok := r.bytesOf(o); ok {

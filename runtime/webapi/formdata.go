@@ -24,6 +24,11 @@ type formEntry struct {
 	blob *blob
 }
 
+// endsInBackslash reports whether the end of a name would be taken for part of it.
+func (e formEntry) endsInBackslash() bool {
+	return strings.HasSuffix(e.name, `\`) || e.blob != nil && strings.HasSuffix(e.blob.name, `\`)
+}
+
 const formTypeText = "Unrecognized Content-Type header value. FormData can only parse the following MIME types: " +
 	"multipart/form-data, application/x-www-form-urlencoded"
 
@@ -61,7 +66,7 @@ func (r *Realm) fileEntry(name string, b *blob) formEntry {
 // encode writes multipart/form-data.
 func (f *formData) encode() (body, string) {
 	boundary := strings.ReplaceAll(uuid.NewString(), "-", "")
-	escape := strings.NewReplacer("\r\n", "%0D%0A", "\n", "%0A", "\r", "%0D", `"`, "%22")
+	escape := strings.NewReplacer("\r\n", "%0D%0A", "\n", "%0A", "\r", "%0D", `"`, "%22", `\`, `\\`)
 	var b bytes.Buffer
 	for _, e := range f.list {
 		b.WriteString("--" + boundary + "\r\nContent-Disposition: form-data; name=\"" + escape.Replace(e.name) + `"`)

@@ -49,6 +49,7 @@ area("forms", {
     "url encoded": async () => entries(await parse("a=1&b=x+y%20z&a=%C3%A9&c", "application/x-www-form-urlencoded")),
     "url encoded of a charset": async () => entries(await parse("a=1", "application/x-www-form-urlencoded; charset=utf-8")),
     "url encoded of nothing": async () => entries(await parse("", "application/x-www-form-urlencoded")),
+    "names of backslashes": async () => { const f = form(["b\\\\c", "2"], ["c\\d", "3"], ["e", new File(["x"], "C:\\x\\y.txt")]); const r = new Response(f); return [(await r.clone().text()).match(/name=.*/g), entries(await r.formData()), attempt(() => new Response(form(["a\\", "1"])))]; },
     "of another type": () => caught(parse("a", "text/plain")),
     "of no type": () => caught(new Response(utf8("a")).formData()),
     "of capitals": async () => entries(await parse("a=1", "Application/X-WWW-Form-URLEncoded")),
