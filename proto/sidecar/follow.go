@@ -60,11 +60,20 @@ func (v Value) stubOf(part v8value.Value) Stub {
 	if !ok || h.Kind != HostStub {
 		return nil
 	}
-	n, ok := h.Value.(float64)
-	if !ok || n < 0 || int(n) >= len(v.Stubs) {
+	n, ok := v.Index(h.Value)
+	if !ok {
 		return nil
 	}
-	return v.Stubs[int(n)]
+	return v.Stubs[n]
+}
+
+// Index returns the index in Stubs that a platform object says; false when there is none.
+func (v Value) Index(said v8value.Value) (int, bool) {
+	n, ok := said.(float64)
+	if !ok || !(n >= 0 && n < float64(len(v.Stubs))) { // not a number is neither
+		return 0, false
+	}
+	return int(n), true
 }
 
 // part returns a part of v as a value of its own, with references of its own to v's stubs.

@@ -249,6 +249,8 @@ func (h *hostCall) runRPC(r *dopb.RpcRequest) {
 	value, err := h.invokeRPC(r)
 	if err == nil && len(value.Bytes) > MaxValueBytes {
 		err = tooLarge(len(value.Bytes))
+		value.Drop()
+		value = Value{}
 	}
 	reply := &dopb.RpcResponse{Value: value.Bytes}
 	if err == nil && len(value.Stubs) > 0 {

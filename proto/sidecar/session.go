@@ -174,7 +174,8 @@ func (s *session) drop(number uint64) {
 	}
 }
 
-// bring makes stubs of those that the other side has listed.
+// bring makes stubs of those that the other side has listed. One of this side's that was withdrawn meanwhile, such as the
+// argument of a call that was given up, comes back as a stub of nothing.
 func (s *session) bring(refs []*dopb.StubRef) ([]Stub, error) {
 	if len(refs) == 0 {
 		return nil, nil
@@ -188,17 +189,38 @@ func (s *session) bring(refs []*dopb.StubRef) ([]Stub, error) {
 			out = append(out, &imported{session: s, id: r.GetId(), refs: 1})
 			continue
 		}
-		s.mu.Lock()
-		x := s.exports[r.GetId()]
-		s.mu.Unlock()
-		if x == nil {
-			giveBack(out)
-			return nil, invalid(fmt.Sprintf("invalid value: export %d is not there", r.GetId()))
-		}
-		out = append(out, x.stub.Dup())
+		out = append(out, s.dup(r.GetId()))
 	}
 	return out, nil
 }
+
+// dup returns a reference to what this side has exported. It is made under the lock, while the export has one of its own.
+func (s *session) dup(number uint64) Stub {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if x := s.exports[number]; x != nil {
+		return x.stub.Dup()
+	}
+	return disposed{}
+}
+
+// disposed is a stub of what was dropped.
+type disposed struct{}
+
+var _ Stub = disposed{}
+
+func errDisposed() *Error {
+	return &Error{Reason: ReasonException, Name: "Error", Message: "RPC stub used after being disposed."}
+}
+
+// Invoke implements Stub.
+func (disposed) Invoke(context.Context, Invocation) (Value, error) { return Value{}, errDisposed() }
+
+// Dup implements Stub.
+func (disposed) Dup() Stub { return disposed{} }
+
+// Drop implements Stub.
+func (disposed) Drop() {}
 
 // giveBack ends the loan of a call's arguments, and returns the numbers of those that are kept nevertheless.
 func giveBack(stubs []Stub) (kept []uint64) {

@@ -48,7 +48,7 @@ func (s *session) run(call *dopb.StubCall) error {
 		elsewhere := call.GetStub() == 0
 		reply := &dopb.StubReply{Id: call.GetId(), Elsewhere: elsewhere, Kept: giveBack(stubs)}
 		if !elsewhere {
-			reply.Error = ToCallError(&Error{Reason: ReasonException, Name: "Error", Message: "RPC stub used after being disposed."})
+			reply.Error = ToCallError(errDisposed())
 		}
 		s.push(stubReply(reply))
 		return nil
