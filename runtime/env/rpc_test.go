@@ -293,6 +293,9 @@ func TestRPCPipelining(t *testing.T) {
 		{"order", `const q = S.slow(12, 5), a = q.inc(), t = await q, b = t.inc(); return [await a, await b, await q.value]`, `[13,14,14]`},
 		{"order of calls", `const t = S.slow(0, 5); return Promise.all(Array.from({ length: 20 }, () => t.inc()))`,
 			`[1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20]`},
+		{"after a call that is not sent", `const p = S.number(Symbol()), e = await error(p); return await error(p.foo.bar()) === e`, `true`},
+		{"after a call of nothing", `const t = await S.target(1); t[Symbol.dispose](); return error(t.sub(2).inc())`,
+			`"Error: RPC stub used after being disposed."`},
 		{"calls overlap", `await S.log(); await Promise.all([S.slow(1, 20), S.slow(2, 1)]); return (await S.log()).filter((l) => l.startsWith("slow"))`,
 			`["slow 2","slow 1"]`},
 	})

@@ -172,9 +172,18 @@ func (c *Classes) begin(n *node, args []goja.Value, read bool) *node {
 		c.send(n.stub, in, out)
 	})
 	if thrown != nil {
-		p.settle(thrown.Value(), goja.PromiseStateRejected)
+		p.fail(thrown.Value())
 	}
 	return out
+}
+
+// fail ends a call that was not sent, and with it those on its result.
+func (p *call) fail(thrown goja.Value) {
+	i := p.classes.realm.Isolate()
+	e := *sidecar.FromError(Outward(i.Compatibility(), i.NewException(thrown)))
+	e.Remote = false
+	p.pending.Settle(sidecar.Value{}, &e)
+	p.settle(thrown, goja.PromiseStateRejected)
 }
 
 // usable throws when a stub cannot be used by the code that runs.

@@ -3,6 +3,7 @@ package env
 import (
 	"context"
 	"errors"
+	"sync"
 	"sync/atomic"
 
 	"github.com/dop251/goja"
@@ -100,6 +101,9 @@ func (x *export) Drop() {
 	}
 	c := x.event.Context()
 	c.Enter(x.event, func() error {
+		if x.value == nil {
+			return nil // a reference that was made too late has ended it twice
+		}
 		c.Pend(-1)
 		switch {
 		case x.waiter != nil:
@@ -153,8 +157,12 @@ func (x *export) Invoke(ctx context.Context, in sidecar.Invocation) (sidecar.Val
 type Received struct {
 	classes *Classes
 	in      sidecar.Invocation
-	params  []*held
-	out     sidecar.Value
+
+	mu     sync.Mutex // guards all below
+	params []*held
+	out    sidecar.Value
+	// ended is true once nobody waits for the outcome, which may yet come.
+	ended bool
 }
 
 // Receive begins to take an invocation. It may be called from any goroutine.
@@ -186,26 +194,49 @@ func (r *Received) arguments(e *isolate.Event) (goja.Value, error) {
 	value.Stubs = hold(e.Context(), value.Stubs, true)
 	d := &decoding{classes: r.classes, value: value, source: &stub{}}
 	v, err := d.decode()
+	r.mu.Lock()
 	r.params = d.parts
+	ended := r.ended
+	r.mu.Unlock()
+	if ended {
+		dropAll(d.parts)
+	}
 	return v, err
 }
 
 // Finish takes what the script has returned, in the event's last turn.
 func (r *Received) Finish(_ *isolate.Event, v goja.Value) error {
 	c := r.classes
-	r.out = c.encode(func(o webapi.SerializeOptions) v8value.Value { return c.realm.Serialize(v, o) }, returning)
+	out := c.encode(func(o webapi.SerializeOptions) v8value.Value { return c.realm.Serialize(v, o) }, returning)
+	r.mu.Lock()
+	ended := r.ended
+	if !ended {
+		r.out = out
+	}
+	r.mu.Unlock()
+	if ended {
+		out.Drop()
+	}
 	return nil
 }
 
 // End ends the parameters, once the event is over, and returns how the invocation ended. It may be called from any
 // goroutine.
 func (r *Received) End(err error) (sidecar.Value, error) {
-	for _, h := range r.params {
-		h.drop()
-	}
+	r.mu.Lock()
+	r.ended = true
+	params, out := r.params, r.out
+	r.mu.Unlock()
+	dropAll(params)
 	if err != nil {
-		r.out.Drop()
+		out.Drop()
 		return sidecar.Value{}, err
 	}
-	return r.out, nil
+	return out, nil
+}
+
+func dropAll(list []*held) {
+	for _, h := range list {
+		h.drop()
+	}
 }

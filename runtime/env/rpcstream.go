@@ -117,11 +117,11 @@ func (d *decoding) Writable(v v8value.Value) goja.Value {
 // take makes the stub of a stream the receiver's own: unlike others it outlives the call. It returns nil when there is
 // none.
 func (d *decoding) take(index v8value.Value) *held {
-	n, ok := index.(float64)
-	if !ok || n < 0 || int(n) >= len(d.value.Stubs) {
+	n, ok := d.value.Index(index)
+	if !ok {
 		return nil
 	}
-	h, ok := d.value.Stubs[int(n)].(*held)
+	h, ok := d.value.Stubs[n].(*held)
 	if !ok {
 		return nil
 	}

@@ -85,7 +85,11 @@ func (e *encoding) stub(n *node) (v8value.Value, bool) {
 		}
 		return e.add(s), true
 	}
-	return e.add(n.stub.held.take()), true
+	s := n.stub.held.take()
+	if s == nil { // the end of the context has dropped it
+		panic(ErrorValue(c.realm, errDisposed()))
+	}
+	return e.add(s), true
 }
 
 func (c *Classes) unsupported(class string) {
@@ -164,11 +168,11 @@ func (d *decoding) host(v v8value.Value) (goja.Value, bool) {
 
 // reference returns the reference that an index names, and has the script own it; nil when there is none.
 func (d *decoding) reference(index v8value.Value) *held {
-	n, ok := index.(float64)
-	if !ok || n < 0 || int(n) >= len(d.value.Stubs) {
+	n, ok := d.value.Index(index)
+	if !ok {
 		return nil
 	}
-	h, ok := d.value.Stubs[int(n)].(*held)
+	h, ok := d.value.Stubs[n].(*held)
 	if !ok {
 		return nil
 	}
