@@ -21,7 +21,7 @@ const (
 	// maxNesting bounds lists within lists that are made a string, and proxies of proxies.
 	maxNesting = 1000
 	// maxPrototypes bounds a chain of prototypes that is made by functions.
-	maxPrototypes = 10_000
+	maxPrototypes = 2000
 	// maxGroups bounds groups within groups of a regular expression that is made at run time.
 	maxGroups = 200
 	// maxDigits bounds the text of a BigInt.

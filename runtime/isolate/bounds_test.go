@@ -27,7 +27,7 @@ func TestBounds(t *testing.T) {
 		"apply":              {`Math.max.apply(null, { length: 1e8 })`, "RangeError: Maximum call stack size exceeded"},
 		"repeat":             {`"a".repeat(1e9)`, "RangeError: Invalid string length"},
 		"pad":                {`"a".padEnd(2e9)`, "RangeError: Invalid string length"},
-		"concat":             {`const s = "a".repeat(1e8); return s.concat(s)`, "RangeError: Invalid string length"},
+		"concat":             {`const s = "a".repeat(3e7); return s.concat(s, s, s, s)`, "RangeError: Invalid string length"},
 		"replace":            {`"a".repeat(1e5).replace(/a/g, "b".repeat(1e5))`, "RangeError: Invalid string length"},
 		"replace with $":     {"'a'.repeat(1e5).replaceAll('a', '$`$`')", "RangeError: Invalid string length"},
 		"replace few":        {`"ab".repeat(10).replace(/^a/, "c".repeat(1e7)).length`, "10000019"},
