@@ -276,6 +276,17 @@ func TestCronInProduction(t *testing.T) {
 		}
 	}
 	host := "unix:" + filepath.Join(p.dir, "o")
+	show := func() string {
+		out, _ := p.command("objects", "show", "@tandem-Cron", "--name", "deploy", "--address", host).CombinedOutput()
+		return string(out)
+	}
+	tick := time.NewTicker(50 * time.Millisecond)
+	defer tick.Stop()
+	for n := 0; !strings.Contains(show(), "0 3 * * *"); n++ { // a process tells the schedules once it serves
+		if <-tick.C; n == 200 {
+			t.Fatalf("the schedules were not told: %s", show())
+		}
+	}
 	for day := 1; day <= 2; day++ {
 		if out, err := p.command("clock", "advance", "24h", "--address", host).CombinedOutput(); err != nil {
 			t.Fatalf("%v\n%s", err, out)
@@ -284,8 +295,7 @@ func TestCronInProduction(t *testing.T) {
 			t.Errorf("events after %d days: %s", day, got)
 		}
 	}
-	out, err := p.command("objects", "show", "@tandem-Cron", "--name", "deploy", "--address", host).CombinedOutput()
-	if err != nil || !strings.Contains(string(out), `outcome: "ok"`) {
-		t.Errorf("%v\n%s", err, out)
+	if out := show(); !strings.Contains(out, `outcome: "ok"`) {
+		t.Error(out)
 	}
 }
