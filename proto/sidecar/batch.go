@@ -8,6 +8,9 @@ const (
 	maxBatchBytes = 128 << 10
 	// frameOverhead is reckoned for a frame beside its strings and bytes.
 	frameOverhead = 128
+	// numberWeight is reckoned for the number of a stub or of a call, refWeight for a reference to a stub.
+	numberWeight = 10
+	refWeight    = 16
 )
 
 // batcher sends frames in batches. It belongs to one writer goroutine, whose queue it gives an empty slice
@@ -49,7 +52,7 @@ func (b *batcher[F]) write(frames []F, send func([]F) error) error {
 func weighCaller(f *dopb.CallerFrame) int {
 	c := f.GetCall()
 	h := c.GetFetch()
-	return frameOverhead + len(c.GetObjectName()) + len(c.GetProps()) + len(c.GetRpc().GetArguments()) +
+	return frameOverhead + len(c.GetObjectName()) + len(c.GetProps()) + weighRequest(c.GetRpc()) +
 		len(h.GetUrl()) + headerBytes(h.GetHeaders()) + len(h.GetBody()) + weighStub(f.GetStub())
 }
 
@@ -57,11 +60,29 @@ func weighStub(f *dopb.StubFrame) int {
 	if f == nil {
 		return 0
 	}
-	return len(f.GetCall().GetRequest().GetArguments()) + len(f.GetReply().GetValue().GetValue())
+	reply, drop := f.GetReply(), f.GetDrop()
+	numbers := len(reply.GetKept()) + len(drop.GetStubs()) + len(drop.GetCalls()) + len(drop.GetStubCalls())
+	return weighRequest(f.GetCall().GetRequest()) + weighResponse(reply.GetValue()) + weighError(reply.GetError()) +
+		numberWeight*numbers
+}
+
+// weighRequest weighs what a script calls: its path and its arguments are of any size within their limits.
+func weighRequest(r *dopb.RpcRequest) int {
+	size := len(r.GetMethod()) + len(r.GetArguments()) + refWeight*len(r.GetStubs())
+	for _, name := range r.GetPath() {
+		size += len(name)
+	}
+	return size
+}
+
+func weighResponse(r *dopb.RpcResponse) int { return len(r.GetValue()) + refWeight*len(r.GetStubs()) }
+
+func weighError(e *dopb.CallError) int {
+	return len(e.GetName()) + len(e.GetMessage()) + len(e.GetProperties())
 }
 
 func weighHost(f *dopb.HostFrame) int {
 	h := f.GetFetch()
-	return frameOverhead + len(f.GetRpc().GetValue()) + len(f.GetError().GetMessage()) +
+	return frameOverhead + weighResponse(f.GetRpc()) + weighError(f.GetError()) + numberWeight*len(f.GetKept()) +
 		headerBytes(h.GetHeaders()) + len(h.GetBody()) + weighStub(f.GetStub())
 }

@@ -42,6 +42,9 @@ func (in Invocation) request() (*dopb.RpcRequest, error) {
 			return nil, invalid("invalid call: it has no arguments, not even none")
 		}
 	}
+	if len(in.Path) == 1 && in.Path[0] == "" {
+		return nil, NoSuchMethod(in.Path) // the wire has no such name: it means the thing itself
+	}
 	if n := len(in.Path); n > 0 {
 		r.Path, r.Method = in.Path[:n-1], in.Path[n-1]
 	}

@@ -3,6 +3,7 @@ package sidecar_test
 import (
 	"context"
 	"math"
+	"strings"
 	"testing"
 	"testing/synctest"
 
@@ -118,4 +119,45 @@ func TestIndexOfStub(t *testing.T) {
 	if n, ok := v.Index(1.0); n != 1 || !ok {
 		t.Errorf("got %d, %v", n, ok)
 	}
+}
+
+// Many errors of scripts at once are more than a message holds; they are sent as several.
+func TestErrorsOfStubsAreWeighed(t *testing.T) {
+	t.Parallel()
+	big := &sidecar.Error{
+		Reason: sidecar.ReasonException, Name: strings.Repeat("n", 16<<10), Message: strings.Repeat("m", 16<<10), Remote: true,
+		Properties: strings.Repeat("p", sidecar.MaxErrorPropertiesBytes),
+	}
+	release := make(chan struct{})
+	g := newFake("g", func(context.Context, sidecar.Invocation) (sidecar.Value, error) {
+		<-release
+		return sidecar.Value{}, big
+	})
+	h := invoker{invoke: func(context.Context, sidecar.Invocation) (sidecar.Value, error) {
+		return sidecar.Value{Bytes: encoded(t, stubAt(0)), Stubs: []sidecar.Stub{g.Dup()}}, nil
+	}}
+	bubble(t, handler(h), func(t *testing.T, n *network) {
+		release = make(chan struct{}) // of the bubble
+		v, err := n.link.Invoke(t.Context(), target("x"), call("get"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer v.Drop()
+		_, err = v.Stubs[0].Invoke(t.Context(), call(""))
+		if e := wantReason(t, err, sidecar.ReasonNoSuchMethod); !strings.Contains(e.Message, `method ""`) {
+			t.Errorf("got %v", err)
+		}
+		const calls = 1000
+		failed := make(chan error, calls)
+		for range calls {
+			go func() { failed <- second(v.Stubs[0].Invoke(t.Context(), call("m"))) }()
+		}
+		synctest.Wait()
+		close(release)
+		for range calls {
+			if err := <-failed; err.Error() != big.Message {
+				t.Fatalf("got %.100v", err)
+			}
+		}
+	})
 }
