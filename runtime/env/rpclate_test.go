@@ -2,6 +2,8 @@ package env_test
 
 import (
 	"errors"
+	"io"
+	"net/http"
 	"testing"
 	"testing/synctest"
 
@@ -18,7 +20,10 @@ import (
 func lateIsolate(t *testing.T, k *keeper) *isolate.Isolate {
 	t.Helper()
 	program, err := isolate.Compile(isolate.Source{Name: "worker.js", Code: `(function () {
-		return { default: { async fetch(request, env) { await env.SVC.keep(() => 5, () => 6); return new Response("left"); } } };
+		return { default: { async fetch(request, env) {
+			if (request.body !== null) { await env.SVC.keep(request.body); return new Response("left"); }
+			await env.SVC.keep(() => 5, () => 6); return new Response("left");
+		} } };
 	})`})
 	if err != nil {
 		t.Fatal(err)
@@ -88,5 +93,52 @@ func TestExportEndsTwice(t *testing.T) {
 		if n := i.Open(); n != 0 {
 			t.Errorf("%d contexts are left, want 0", n)
 		}
+	})
+}
+
+// slowBody is a request's body that closes when the client allows it.
+type slowBody struct{ release chan struct{} }
+
+func (b slowBody) Read([]byte) (int, error) {
+	<-b.release
+	return 0, io.EOF
+}
+
+func (b slowBody) Close() error {
+	<-b.release
+	return nil
+}
+
+// Whoever drops a stream does not wait until it is closed: that may be the reader of a link that others use.
+func TestDropOfSlowStream(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		k := &keeper{}
+		i := lateIsolate(t, k)
+		defer i.Close()
+		body := slowBody{make(chan struct{})}
+		q, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://x/", body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		q.ContentLength = -1
+		resp, err := webapi.Fetch(t.Context(), i, q, webapi.Call{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp.Body.Close()
+		dropped := make(chan struct{})
+		go func() {
+			defer close(dropped)
+			k.kept[0].Drop()
+		}()
+		synctest.Wait()
+		select {
+		case <-dropped:
+		default:
+			t.Error("the drop waits for the client")
+		}
+		close(body.release)
+		<-dropped
 	})
 }

@@ -6,6 +6,7 @@ import (
 	"runtime"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/dop251/goja"
 
@@ -40,10 +41,12 @@ func (s *readable) Dup() sidecar.Stub {
 	return s
 }
 
-// Drop implements sidecar.Stub. After the last reference the stream is canceled, unless it has ended.
+// Drop implements sidecar.Stub. After the last reference the stream is canceled, unless it has ended. It does not wait for
+// that: the body of a slow client's request closes when the client has sent more of it, and who drops may be what reads a
+// link.
 func (s *readable) Drop() {
 	if s.refs.Add(-1) == 0 {
-		_ = s.body.Close() // its reader has gone
+		time.AfterFunc(0, func() { _ = s.body.Close() }) // its reader has gone
 	}
 }
 
