@@ -345,6 +345,8 @@ func TestRPCLocalStubs(t *testing.T) {
 			`[1,2,3,"TypeError: The RPC receiver does not implement the method \"b\". (remote)"]`},
 		{"copies", `const o = {}, s = new RpcStub((x) => { x.a = 1; return x === o }); return [await s(o), o]`, `[false,{}]`},
 		{"throws", `return error(new RpcStub(() => { throw new RangeError("q") })())`, `"RangeError: q (remote)"`},
+		{"recursion", `const f = new RpcStub(async (n, g) => n === 0 ? 0 : 1 + await g(n - 1, g)); return [await f(20, f), (await error(f(100, f))).slice(0, 33)]`,
+			`[20,"Error: Subrequest depth limit exc"]`},
 		{"passed", `const s = new RpcStub(new Target(7)); return [await S.use(s), await s.value]`, `[[7,10],10]`},
 	})
 }

@@ -68,6 +68,12 @@ func (h *held) Invoke(ctx context.Context, in sidecar.Invocation) (sidecar.Value
 	if s == nil {
 		return sidecar.Value{}, errDisposed()
 	}
+	if _, here := s.(*export); here { // a link counts for itself
+		var err error
+		if ctx, err = sidecar.Deeper(ctx); err != nil {
+			return sidecar.Value{}, err
+		}
+	}
 	return s.Invoke(ctx, in)
 }
 
