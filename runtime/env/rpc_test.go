@@ -139,7 +139,7 @@ func startProbes(t *testing.T, date string, probes []probe, service func(bundle.
 	}
 	o := env.Options{
 		Manifest: &bundle.Manifest{
-			Name: "w", CompatibilityDate: date,
+			Name: "w", CompatibilityDate: date, Exports: []string{"Service"},
 			Services: []bundle.Service{
 				{Binding: "SVC", Worker: "w", Entrypoint: "Service"}, {Binding: "HANDLERS", Worker: "w", Entrypoint: "Handlers"},
 			},
@@ -345,6 +345,7 @@ func TestRPCLocalStubs(t *testing.T) {
 			`[1,2,3,"TypeError: The RPC receiver does not implement the method \"b\". (remote)"]`},
 		{"copies", `const o = {}, s = new RpcStub((x) => { x.a = 1; return x === o }); return [await s(o), o]`, `[false,{}]`},
 		{"throws", `return error(new RpcStub(() => { throw new RangeError("q") })())`, `"RangeError: q (remote)"`},
+		{"with props", `return S.call((s) => s.props(), ctx.exports.Service({ props: { a: [1, "é"] } }))`, `{"a":[1,"é"]}`},
 		{"recursion", `const f = new RpcStub(async (n, g) => n === 0 ? 0 : 1 + await g(n - 1, g)); return [await f(20, f), (await error(f(100, f))).slice(0, 33)]`,
 			`[20,"Error: Subrequest depth limit exc"]`},
 		{"passed", `const s = new RpcStub(new Target(7)); return [await S.use(s), await s.value]`, `[[7,10],10]`},

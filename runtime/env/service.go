@@ -161,7 +161,9 @@ func describe(s Service) (v8value.Value, bool) {
 	if t.Worker != "" {
 		set("worker", t.Worker)
 		set("entrypoint", t.Entrypoint)
-		set("props", string(t.Props))
+		if len(t.Props) > 0 { // they may be a serialized value, which is no text
+			o.Properties = append(o.Properties, v8value.Property{Key: "props", Value: &v8value.ArrayBuffer{Bytes: t.Props}})
+		}
 	} else {
 		set("namespace", t.Namespace)
 		set("id", t.ID.String())
@@ -184,8 +186,8 @@ func (c *Classes) serviceOf(v v8value.Value) Service {
 	}
 	if worker := text("worker"); worker != "" {
 		to := bundle.Service{Worker: worker, Entrypoint: text("entrypoint")}
-		if p := text("props"); p != "" {
-			to.Props = json.RawMessage(p)
+		if p, ok := o.Get("props").(*v8value.ArrayBuffer); ok && len(p.Bytes) > 0 {
+			to.Props = json.RawMessage(p.Bytes)
 		}
 		if c.options.Service == nil {
 			return nil

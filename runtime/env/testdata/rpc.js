@@ -35,6 +35,9 @@
 		target(n) {
 			return new Target(n);
 		}
+		props() {
+			return this.ctx.props;
+		}
 		fn() {
 			return Object.assign((a, b) => [a, b], { extra: { v: 2, q: () => 1 } });
 		}
