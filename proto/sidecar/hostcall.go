@@ -107,12 +107,16 @@ func (c *callerConn) receive(f *dopb.CallerFrame) error {
 		}
 	case *dopb.CallerFrame_Stub:
 		c.mu.Lock()
-		waiting := len(c.queue)
+		waiting, closed := len(c.queue), c.closed
 		c.mu.Unlock()
 		if waiting > maxRepliesWaiting {
 			return overloaded("The caller does not read its replies.")
 		}
-		return c.session.receive(fr.Stub)
+		err := c.session.receive(fr.Stub)
+		if closed {
+			c.wakeWriter() // it may be the reply that the end of the stream waits for
+		}
+		return err
 	}
 	return nil // a frame of a later version
 }

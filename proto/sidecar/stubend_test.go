@@ -161,3 +161,41 @@ func TestErrorsOfStubsAreWeighed(t *testing.T) {
 		}
 	})
 }
+
+// A host that drains ends the stream when its own last call of a stub has ended.
+func TestDrainAfterCallback(t *testing.T) {
+	t.Parallel()
+	kept := make(chan sidecar.Stub, 1)
+	h := invoker{invoke: func(_ context.Context, in sidecar.Invocation) (sidecar.Value, error) {
+		kept <- in.Args.Stubs[0].Dup()
+		return sidecar.Value{Bytes: encoded(t, true)}, nil
+	}}
+	bubble(t, handler(h), func(t *testing.T, n *network) {
+		release := make(chan struct{})
+		f := newFake("f", func(context.Context, sidecar.Invocation) (sidecar.Value, error) {
+			<-release
+			return sidecar.Value{Bytes: encoded(t, true)}, nil
+		})
+		in := call("keep")
+		in.Args.Stubs = []sidecar.Stub{f}
+		if _, err := n.link.Invoke(t.Context(), target("x"), in); err != nil {
+			t.Fatal(err)
+		}
+		s, called := <-kept, make(chan error, 1)
+		go func() { called <- second(s.Invoke(t.Context(), call())) }()
+		synctest.Wait()
+		n.server.Drain()
+		synctest.Wait()
+		if f.count() != 2 {
+			t.Errorf("%d references while it is called, want 2", f.count())
+		}
+		close(release)
+		if err := <-called; err != nil {
+			t.Error(err)
+		}
+		synctest.Wait()
+		if f.count() != 1 {
+			t.Errorf("%d references, want 1: the stream goes on", f.count())
+		}
+	})
+}
