@@ -66,7 +66,8 @@ func changes() []change {
 		{"storage/due.go", `if due > now.UnixMilli() {`,
 			`if due > now.UnixMilli() && !(broken("alarms run early") && due-2 <= now.UnixMilli()) {`},
 		{"actor/actor.go", "\ta.storage.Close()\n", "\tif !broken(\"broken instances commit\") {\n\t\ta.storage.Close()\n\t}\n"},
-		{"actor/actor.go", "\treturn a.previous\n", "\tif broken(\"instances forget commits\") {\n\t\treturn nil\n\t}\n\treturn a.previous\n"},
+		{"actor/actor.go", `if c := a.previous.Load(); c != nil {`,
+			`if c := a.previous.Load(); c != nil && !broken("instances forget commits") {`},
 	}
 }
 
