@@ -13,6 +13,8 @@ import (
 type pool struct {
 	program *isolate.Program
 	options isolate.Options
+	// closing counts the isolates that are being closed after a fault.
+	closing sync.WaitGroup
 
 	// mu guards what follows; it is not held while an isolate starts.
 	mu     sync.Mutex
@@ -94,7 +96,7 @@ func (p *pool) live(ctx context.Context, s *seat) (*isolate.Isolate, error) {
 	if s.isolate != nil {
 		select {
 		case <-s.isolate.Condemned():
-			s.isolate.Close()
+			p.closing.Go(s.isolate.Close) // it waits for what the isolate's events read, from slow clients too
 			s.isolate = nil
 			s.running.Store(nil)
 		default:
@@ -139,4 +141,5 @@ func (p *pool) close() {
 		}
 		s.made.Unlock()
 	}
+	p.closing.Wait()
 }

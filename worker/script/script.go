@@ -222,6 +222,9 @@ func (v *versions) serveEntrypoints(ctx context.Context, g *errgroup.Group, stop
 	return again
 }
 
+// bodyGrace is how long the rest of a request's body is waited for once its event is over.
+const bodyGrace = 2 * time.Second
+
 // duplex lets a script answer while it still reads the request, over HTTP/1 too.
 func duplex(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -235,6 +238,7 @@ func duplex(next http.Handler) http.Handler {
 		// The server would close the body when it has called off its read for the next request. Where that meets the body's
 		// end it begins another one, and the next request breaks the connection.
 		_ = control.Flush()
+		_ = control.SetReadDeadline(time.Now().Add(bodyGrace)) // the script may still read it, from a slow client
 		_ = r.Body.Close()
 	})
 }
