@@ -56,7 +56,9 @@ func (c *class) New(ctx context.Context, s *actor.State) (actor.Instance, error)
 		return nil, failed
 	}
 	o := &object{class: c, state: s, isolate: i, engine: engineOf(i)}
-	o.context = i.NewContext(isolate.ContextOptions{Owner: o, Object: true, Deliver: o.deliver, Settled: o.settled, Stopped: o.stopped})
+	o.context = i.NewContext(isolate.ContextOptions{
+		Owner: o, Object: true, Deliver: o.deliver, Settled: o.settled, Stopped: o.stopped,
+	})
 	if err := o.run(ctx, &o.root, o.construct, nil); err != nil {
 		return nil, o.outward(err)
 	}

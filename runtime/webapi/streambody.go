@@ -162,7 +162,7 @@ func (b *streamBody) Close() error {
 				c.Pend(-1)
 			}
 			b.waiter.Done()
-			var reason goja.Value = goja.Undefined()
+			reason := goja.Undefined()
 			if b.crossing {
 				e := b.realm.isolate.NewError("Error", canceledStreamText)
 				_ = e.Set("retryable", true)
