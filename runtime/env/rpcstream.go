@@ -120,12 +120,8 @@ func (d *decoding) Writable(v v8value.Value) goja.Value {
 // take makes the stub of a stream the receiver's own: unlike others it outlives the call. It returns nil when there is
 // none.
 func (d *decoding) take(index v8value.Value) *held {
-	n, ok := d.value.Index(index)
-	if !ok {
-		return nil
-	}
-	h, ok := d.value.Stubs[n].(*held)
-	if !ok {
+	h := d.at(index)
+	if h == nil {
 		return nil
 	}
 	s := h.take()

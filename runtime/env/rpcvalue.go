@@ -168,14 +168,19 @@ func (d *decoding) host(v v8value.Value) (goja.Value, bool) {
 
 // reference returns the reference that an index names, and has the script own it; nil when there is none.
 func (d *decoding) reference(index v8value.Value) *held {
+	h := d.at(index)
+	if h != nil {
+		d.parts = append(d.parts, h)
+	}
+	return h
+}
+
+// at returns the reference that an index names, or nil.
+func (d *decoding) at(index v8value.Value) *held {
 	n, ok := d.value.Index(index)
 	if !ok {
 		return nil
 	}
-	h, ok := d.value.Stubs[n].(*held)
-	if !ok {
-		return nil
-	}
-	d.parts = append(d.parts, h)
+	h, _ := d.value.Stubs[n].(*held)
 	return h
 }

@@ -15,7 +15,7 @@ func HoldState(path string) (*HeldState, error) {
 	if err != nil {
 		var busy *BusyError
 		if errors.As(err, &busy) {
-			busy.Holder = "another tandem" + pidText(readPid(filepath.Clean(path)))
+			busy.Holder = "another tandem" + pidText(readPid(filepath.Join(path, pidFile)))
 			busy.Advice = "stop it first, or give --state-dir another directory"
 		}
 		return nil, err

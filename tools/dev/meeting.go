@@ -201,15 +201,7 @@ func (m *meeting) take(file string) (bool, error) {
 
 // holder returns the pid in a file that another stack has locked, 0 if it has none.
 func (m *meeting) holder(file string) int {
-	text, err := os.ReadFile(filepath.Join(m.dir, file))
-	if err != nil {
-		return 0
-	}
-	pid, err := strconv.Atoi(strings.TrimSpace(string(text)))
-	if err != nil || pid < 1 {
-		return 0
-	}
-	return pid
+	return readPid(filepath.Join(m.dir, file))
 }
 
 // takeServices claims the platform's services for this stack's object host, unless another has them.

@@ -57,7 +57,7 @@ func openState(path string) (*stateDir, error) {
 	}
 	if !ok {
 		return nil, &BusyError{
-			What: "state directory " + abs, Holder: "another tandem dev" + pidText(readPid(abs)),
+			What: "state directory " + abs, Holder: "another tandem dev" + pidText(readPid(filepath.Join(abs, pidFile))),
 			Advice: "stop it, or give --state-dir another directory, or --ephemeral",
 		}
 	}
@@ -87,7 +87,7 @@ func (d *stateDir) begin() error {
 	if err := checkFormat(d.path); err != nil {
 		return err
 	}
-	d.orphaned = readPid(d.path) != 0
+	d.orphaned = readPid(filepath.Join(d.path, pidFile)) != 0
 	format := formatPrefix + strconv.Itoa(formatVersion) + "\n"
 	if err := writeFile(filepath.Join(d.path, formatFile), []byte(format)); err != nil {
 		return &StateError{Dir: d.path, Reason: "can't be written", Cause: err}
@@ -149,9 +149,9 @@ func checkFormat(dir string) error {
 	return nil
 }
 
-// readPid returns the pid in a directory's pid file, 0 when there is none.
-func readPid(dir string) int {
-	text, err := os.ReadFile(filepath.Join(dir, pidFile))
+// readPid returns the pid in a file, 0 when there is none.
+func readPid(path string) int {
+	text, err := os.ReadFile(path)
 	if err != nil {
 		return 0
 	}
