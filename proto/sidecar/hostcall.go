@@ -6,12 +6,12 @@ import (
 	"fmt"
 	"net/http"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	dopb "github.com/tandem-do/tandem/proto/durableobject/v1"
 	"github.com/tandem-do/tandem/proto/lifetime"
 	"github.com/tandem-do/tandem/proto/objectid"
+	"github.com/tandem-do/tandem/proto/parked"
 )
 
 // callerConn is the host's end of one Connect stream.
@@ -19,9 +19,8 @@ type callerConn struct {
 	objects *objectServer
 	ctx     context.Context // the stream's lifetime; the calls' contexts come from it
 	wake    chan struct{}   // holds a token while there is something for the writer to do
-	// parked takes calls for goroutines that have run one and wait for another; idle counts them.
-	parked chan *hostCall
-	idle   atomic.Int32
+	// workers run the calls.
+	workers *parked.Goroutines[*hostCall]
 
 	mu sync.Mutex // guards all below
 	// queue are the frames that the writer has not taken.
@@ -157,7 +156,7 @@ func (c *callerConn) start(id uint64, call *dopb.Call) error {
 	}
 	c.calls[id] = h
 	if !c.objects.ordered {
-		c.spawn(h)
+		c.workers.Run(h)
 		return nil
 	}
 	key := keyOf(&h.target)
@@ -167,36 +166,8 @@ func (c *callerConn) start(id uint64, call *dopb.Call) error {
 		before.next = h
 		return nil
 	}
-	c.spawn(h)
+	c.workers.Run(h)
 	return nil
-}
-
-// spawn runs h on a goroutine that is parked, or else on a new one. It does not block.
-func (c *callerConn) spawn(h *hostCall) {
-	select {
-	case c.parked <- h:
-	default:
-		c.objects.server.goroutines.Go(func() { c.work(h) })
-	}
-}
-
-// work runs h and then what spawn hands over, until the stream ends or enough others are parked. A goroutine that has
-// run a call has the stack that the next one needs: growing it anew took a fifth of a short call's time.
-func (c *callerConn) work(h *hostCall) {
-	for {
-		h.run()
-		h = nil // it would be kept alive while parked
-		if c.idle.Add(1) > maxParked {
-			c.idle.Add(-1)
-			return
-		}
-		select {
-		case h = <-c.parked:
-			c.idle.Add(-1)
-		case <-c.ctx.Done():
-			return
-		}
-	}
 }
 
 func (c *callerConn) newCall(id uint64, call *dopb.Call) *hostCall {
@@ -227,7 +198,7 @@ func (h *hostCall) enter() {
 	}
 	h.entered = true
 	if h.next != nil {
-		c.spawn(h.next)
+		c.workers.Run(h.next)
 		h.next = nil
 		return
 	}

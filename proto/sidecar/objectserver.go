@@ -14,6 +14,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	dopb "github.com/tandem-do/tandem/proto/durableobject/v1"
+	"github.com/tandem-do/tandem/proto/parked"
 )
 
 // maxRepliesWaiting is how many frames may wait for a caller that does not read them; beyond it the stream
@@ -96,9 +97,12 @@ func (o *objectServer) Connect(stream grpc.BidiStreamingServer[dopb.ConnectReque
 	defer cancel(errCallerGone)
 	defer context.AfterFunc(stream.Context(), func() { cancel(context.Cause(stream.Context())) })()
 	c := &callerConn{
-		objects: o, ctx: ctx, wake: make(chan struct{}, 1), parked: make(chan *hostCall),
+		objects: o, ctx: ctx, wake: make(chan struct{}, 1),
 		calls: map[uint64]*hostCall{}, entering: map[targetKey]*hostCall{},
 	}
+	c.workers = parked.New(parked.Options[*hostCall]{
+		Do: (*hostCall).run, Max: maxParked, All: &o.server.goroutines, Done: ctx.Done(),
+	})
 	c.session = session{ctx: ctx, push: c.pushStub, spawn: c.spawnStub, result: c.resultOf, outcome: c.stubOutcome}
 	c.session.begin()
 	defer func() { c.session.close(cmp.Or(context.Cause(ctx), errCallerGone)) }()

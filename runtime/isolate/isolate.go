@@ -8,11 +8,17 @@ import (
 	"io"
 	"log/slog"
 	"runtime/debug"
+	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/dop251/goja"
+
+	"github.com/tandem-do/tandem/proto/parked"
 )
+
+// maxParked is how many goroutines of an isolate wait for more to do.
+const maxParked = 64
 
 // Isolate is one JavaScript heap. Methods that take or return values of the engine, and those of the objects that
 // they belong to, may be called on the isolate's goroutine only: within the functions given to Options, Context.Run
@@ -51,8 +57,10 @@ type Isolate struct {
 	cancel context.CancelCauseFunc
 	// open counts contexts that have not ended.
 	open atomic.Int64
-	// workers are the goroutines that work for promises.
-	workers workers
+	// workers wait for the outside world, and run the turns that its answers bring; goroutines counts them and those of
+	// Background.
+	workers    *parked.Goroutines[func()]
+	goroutines sync.WaitGroup
 }
 
 // Causes for which a context ends.
@@ -80,7 +88,9 @@ func New(ctx context.Context, p *Program, o Options) (*Isolate, error) {
 	i.ctx, i.cancel = context.WithCancelCause(context.WithoutCancel(ctx))
 	i.watch.init(i)
 	i.loop.start(i)
-	i.workers.parked = make(chan func())
+	i.workers = parked.New(parked.Options[func()]{
+		Do: func(f func()) { f() }, Max: maxParked, All: &i.goroutines, Done: i.ctx.Done(),
+	})
 	if err := i.start(ctx, p); err != nil {
 		i.Close()
 		return nil, err
@@ -97,7 +107,7 @@ func (i *Isolate) stop(cause error) {
 	i.watch.interrupt(&interruption{outcome: OutcomeCanceled, message: cause.Error()})
 	i.loop.close()
 	i.loop.wait()
-	i.workers.all.Wait()
+	i.goroutines.Wait()
 }
 
 // Condemned is closed when the isolate can run no more events, for a fault of the engine or because it was closed. It

@@ -25,7 +25,7 @@ func (i *Isolate) begin(d *Deferred, f func(ctx context.Context) func() (goja.Va
 		return
 	}
 	e.letGo() // first, in the order in which it was begun
-	i.workers.run(i, w.do)
+	i.workers.Run(w.do)
 }
 
 // hold runs a turn of an event's on the goroutine that waits for the event, which then does what the turn has begun if that
@@ -46,7 +46,7 @@ func (e *Event) hold(turn func()) {
 // letGo gives work that was held to a goroutine of its own.
 func (e *Event) letGo() {
 	if w := e.held.Swap(nil); w != nil {
-		e.context.isolate.workers.run(e.context.isolate, w.do)
+		e.context.isolate.workers.Run(w.do)
 	}
 }
 
