@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"github.com/dop251/goja"
+
+	"github.com/tandem-do/tandem/runtime/isolate"
 	"golang.org/x/crypto/chacha20"
 	"golang.org/x/crypto/chacha20poly1305"
 )
@@ -58,7 +60,7 @@ func cipherOf(name string) (cipherKind, bool) {
 
 // crypting is a message that is being encrypted or decrypted.
 type crypting struct {
-	opaque
+	isolate.Opaque
 	kind    cipherKind
 	encrypt bool
 	padding bool

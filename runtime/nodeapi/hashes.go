@@ -17,6 +17,8 @@ import (
 	"strings"
 
 	"github.com/dop251/goja"
+
+	"github.com/tandem-do/tandem/runtime/isolate"
 	"golang.org/x/crypto/scrypt"
 )
 
@@ -101,7 +103,7 @@ func hashID(name string) crypto.Hash {
 
 // running is a hash that is being computed.
 type running struct {
-	opaque
+	isolate.Opaque
 	hash.Hash
 }
 

@@ -16,6 +16,8 @@ import (
 	"strings"
 
 	"github.com/dop251/goja"
+
+	"github.com/tandem-do/tandem/runtime/isolate"
 )
 
 // maxModulus bounds the keys of RSA that are made and used, in bits.
@@ -23,7 +25,7 @@ const maxModulus = 8192
 
 // key is what is behind a KeyObject of a pair.
 type key struct {
-	opaque
+	isolate.Opaque
 	// private is nil for a public key.
 	private crypto.PrivateKey
 	public  crypto.PublicKey

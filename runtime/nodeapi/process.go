@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"github.com/dop251/goja"
+
+	"github.com/tandem-do/tandem/runtime/isolate"
 	"golang.org/x/net/idna"
 )
 
@@ -142,17 +144,8 @@ func (n *node) getStore(c goja.FunctionCall) goja.Value {
 // captured carries stores through the script.
 type captured struct {
 	stores *stores
-	opaque
+	isolate.Opaque
 }
-
-// opaque makes its embedder something that the engine carries and no script can look into.
-type opaque struct{}
-
-func (opaque) Get(string) goja.Value       { return nil }
-func (opaque) Set(string, goja.Value) bool { return false }
-func (opaque) Has(string) bool             { return false }
-func (opaque) Delete(string) bool          { return false }
-func (opaque) Keys() []string              { return nil }
 
 func (n *node) captureStores(goja.FunctionCall) goja.Value {
 	return n.rt.NewDynamicObject(&captured{stores: n.current()})

@@ -22,15 +22,6 @@ type internal struct {
 
 func (in *internal) slot() *internal { return in }
 
-// opaque makes its embedder something that the engine can carry and no script can look into: see DynamicObject.
-type opaque struct{}
-
-func (opaque) Get(string) goja.Value       { return nil }
-func (opaque) Set(string, goja.Value) bool { return false }
-func (opaque) Has(string) bool             { return false }
-func (opaque) Delete(string) bool          { return false }
-func (opaque) Keys() []string              { return nil }
-
 // class is a class of the web platform whose objects have a Go value of type T behind them. The objects are ordinary
 // ones: scripts may extend the class and add properties.
 type class[T native] struct {

@@ -12,11 +12,13 @@ import (
 	"sync"
 
 	"github.com/dop251/goja"
+
+	"github.com/tandem-do/tandem/runtime/isolate"
 )
 
 // compressor is what is behind a CompressionStream.
 type compressor struct {
-	opaque
+	isolate.Opaque
 	out    bytes.Buffer
 	writer io.WriteCloser
 }
@@ -38,7 +40,7 @@ func newCompressor(format string) (*compressor, bool) {
 
 // decompressor is what is behind a DecompressionStream: a reader that runs only while it has input.
 type decompressor struct {
-	opaque
+	isolate.Opaque
 	feed *feeder
 	// mu guards next and stop, which run one at a time; the end of the event's context stops too.
 	mu   sync.Mutex

@@ -6,11 +6,13 @@ import (
 	"io"
 
 	"github.com/dop251/goja"
+
+	"github.com/tandem-do/tandem/runtime/isolate"
 )
 
 // sourceHolder is what leads from a ReadableStream to a body of the host's.
 type sourceHolder struct {
-	opaque
+	isolate.Opaque
 	content body
 	done    bool
 }

@@ -8,6 +8,8 @@ import (
 	"hash"
 
 	"github.com/dop251/goja"
+
+	"github.com/tandem-do/tandem/runtime/isolate"
 )
 
 // domError is an error that rejects with a DOMException of this name.
@@ -90,7 +92,7 @@ func (r *Realm) installSubtle() error {
 
 // runningDigest is the digest of a DigestStream.
 type runningDigest struct {
-	opaque
+	isolate.Opaque
 	hash.Hash
 }
 
