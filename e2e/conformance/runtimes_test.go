@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -75,7 +74,7 @@ func startTandem(t *testing.T, binary string, h half, date string) string {
 // startBundle runs the project as it runs in production, by a bundle, and returns its origin.
 func startBundle(t *testing.T, binary, date string) string {
 	t.Helper()
-	source, dir, address := writeProject(t, platform(), date), t.TempDir(), freeAddress(t)
+	source, dir, address := writeProject(t, platform(), date), t.TempDir(), harness.FreeAddress(t)
 	command := func(args ...string) *exec.Cmd {
 		cmd := exec.Command(binary, args...)
 		cmd.Dir = dir
@@ -105,14 +104,14 @@ func startBundle(t *testing.T, binary, date string) string {
 			_ = cmd.Wait()
 		})
 	}
-	awaitListener(t, address)
+	harness.AwaitListener(t, address)
 	return "http://" + address
 }
 
 // startWorkerd runs the project by workerd and returns its origin.
 func startWorkerd(t *testing.T, h half, date string) string {
 	t.Helper()
-	dir, address := t.TempDir(), freeAddress(t)
+	dir, address := t.TempDir(), harness.FreeAddress(t)
 	if err := os.CopyFS(dir, os.DirFS("testdata/project")); err != nil {
 		t.Fatal(err)
 	}
@@ -134,7 +133,7 @@ func startWorkerd(t *testing.T, h half, date string) string {
 		_ = cmd.Process.Kill()
 		_ = cmd.Wait()
 	})
-	awaitListener(t, address)
+	harness.AwaitListener(t, address)
 	return "http://" + address
 }
 
@@ -177,36 +176,4 @@ const probes :Workerd.Worker = (
     (name = "SVC", service = (name = "main", entrypoint = "Service")), (name = "TEXT", text = "text"), (name = "DATA", json = "{\"a\":[1]}")],
 );
 `, dir, address, &modules, date, flags, &namespaces, &bindings)
-}
-
-// freeAddress returns a loopback address that nobody listens on.
-func freeAddress(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().String()
-}
-
-// awaitListener waits until something listens on an address.
-func awaitListener(t *testing.T, address string) {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
-	defer cancel()
-	tick := time.NewTicker(20 * time.Millisecond)
-	defer tick.Stop()
-	for {
-		var d net.Dialer
-		if c, err := d.DialContext(ctx, "tcp", address); err == nil {
-			c.Close()
-			return
-		}
-		select {
-		case <-ctx.Done():
-			t.Fatal("nothing listens on", address)
-		case <-tick.C:
-		}
-	}
 }

@@ -1,15 +1,14 @@
 package projects
 
 import (
-	"context"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
+
+	"github.com/tandem-do/tandem/e2e/harness"
 )
 
 // A counter's increments survive the death of its host, and its alarm fires after one.
@@ -74,7 +73,7 @@ func TestBundle(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "secrets.json"), []byte(`{"TOKEN": "secret"}`), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	address := freeAddress(t)
+	address := harness.FreeAddress(t)
 	for _, args := range [][]string{
 		{"router", "--listen", "unix:" + dir + "/r", "--state-dir", "router"},
 		{"durableobject", "--bundle", "c.bundle", "--listen", "unix:" + dir + "/o", "--state-dir", "objects", "--router", "unix:" + dir + "/r"},
@@ -89,7 +88,7 @@ func TestBundle(t *testing.T) {
 			_ = cmd.Wait()
 		})
 	}
-	awaitListener(t, address)
+	harness.AwaitListener(t, address)
 	for _, c := range []struct {
 		path   string
 		status int
@@ -99,38 +98,6 @@ func TestBundle(t *testing.T) {
 	} {
 		if status, text := post(t, "http://"+address+c.path, ""); status != c.status || text != c.want {
 			t.Errorf("%s: got %d %q, want %d %q", c.path, status, text, c.status, c.want)
-		}
-	}
-}
-
-// freeAddress returns a loopback address that nobody listens on.
-func freeAddress(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().String()
-}
-
-// awaitListener waits until something listens on an address.
-func awaitListener(t *testing.T, address string) {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
-	defer cancel()
-	tick := time.NewTicker(20 * time.Millisecond)
-	defer tick.Stop()
-	for {
-		var d net.Dialer
-		if c, err := d.DialContext(ctx, "tcp", address); err == nil {
-			c.Close()
-			return
-		}
-		select {
-		case <-ctx.Done():
-			t.Fatal("nothing listens on", address)
-		case <-tick.C:
 		}
 	}
 }

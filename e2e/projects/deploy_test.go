@@ -14,6 +14,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/tandem-do/tandem/e2e/harness"
 )
 
 // production is a Worker in production: a router, an object host and two worker processes of one bundle file.
@@ -42,9 +44,9 @@ func startProduction(t *testing.T) *production {
 	}
 	serve("durableobject", "--listen", "unix:"+filepath.Join(p.dir, "o"), "--state-dir", "objects", "--test-clock")
 	for i := range p.web {
-		p.web[i] = freeAddress(t)
+		p.web[i] = harness.FreeAddress(t)
 		serve("worker", "--listen", p.web[i])
-		awaitListener(t, p.web[i])
+		harness.AwaitListener(t, p.web[i])
 	}
 	return p
 }

@@ -6,6 +6,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"testing"
+
+	"github.com/tandem-do/tandem/e2e/harness"
 )
 
 // Bundles of three Workers run as production processes do: they find each other by the router alone. Two processes of one
@@ -50,14 +52,14 @@ func TestWorkersInProduction(t *testing.T) {
 	run("router", "--listen", router, "--state-dir", "router")
 	run("durableobject", "--bundle", "accounts.bundle", "--bundle", "stock.bundle", "--listen", "unix:"+filepath.Join(dir, "o"),
 		"--state-dir", "objects")
-	web := freeAddress(t)
+	web := harness.FreeAddress(t)
 	run("worker", "--bundle", "web.bundle", "--listen", web)
-	run("worker", "--bundle", "accounts.bundle", "--listen", freeAddress(t), "--service-listen", "unix:"+filepath.Join(dir, "a"))
-	stopFirst := run("worker", "--bundle", "stock.bundle", "--listen", freeAddress(t))
-	second := freeAddress(t)
+	run("worker", "--bundle", "accounts.bundle", "--listen", harness.FreeAddress(t), "--service-listen", "unix:"+filepath.Join(dir, "a"))
+	stopFirst := run("worker", "--bundle", "stock.bundle", "--listen", harness.FreeAddress(t))
+	second := harness.FreeAddress(t)
 	run("worker", "--bundle", "stock.bundle", "--listen", second)
-	awaitListener(t, web)
-	awaitListener(t, second)
+	harness.AwaitListener(t, web)
+	harness.AwaitListener(t, second)
 	p := func(path, want string) {
 		t.Helper()
 		if status, got := post(t, "http://"+web+path, ""); status != http.StatusOK || got != want {

@@ -60,6 +60,13 @@ func (i invoker) Invoke(ctx context.Context, _ sidecar.Target, in sidecar.Invoca
 	return i.invoke(ctx, in)
 }
 
+// giving gives whoever calls it a stub.
+func giving(t *testing.T, g sidecar.Stub) invoker {
+	return invoker{invoke: func(context.Context, sidecar.Invocation) (sidecar.Value, error) {
+		return sidecar.Value{Bytes: encoded(t, stubAt(0)), Stubs: []sidecar.Stub{g.Dup()}}, nil
+	}}
+}
+
 func encoded(t testing.TB, v v8value.Value) []byte {
 	t.Helper()
 	b, err := v8value.Encode(v)
@@ -182,9 +189,7 @@ func TestStubsEndWithTheStream(t *testing.T) {
 		<-ctx.Done()
 		return sidecar.Value{}, ctx.Err()
 	})
-	h := invoker{invoke: func(context.Context, sidecar.Invocation) (sidecar.Value, error) {
-		return sidecar.Value{Bytes: encoded(t, stubAt(0)), Stubs: []sidecar.Stub{g.Dup()}}, nil
-	}}
+	h := giving(t, g)
 	bubble(t, handler(h), func(t *testing.T, n *network) {
 		v, err := n.link.Invoke(t.Context(), target("x"), call("get"))
 		if err != nil {
@@ -320,9 +325,7 @@ func TestStubCallIsCanceled(t *testing.T) {
 		ended <- ctx.Err()
 		return sidecar.Value{}, ctx.Err()
 	})
-	h := invoker{invoke: func(context.Context, sidecar.Invocation) (sidecar.Value, error) {
-		return sidecar.Value{Bytes: encoded(t, stubAt(0)), Stubs: []sidecar.Stub{g.Dup()}}, nil
-	}}
+	h := giving(t, g)
 	bubble(t, handler(h), func(t *testing.T, n *network) {
 		v, err := n.link.Invoke(t.Context(), target("x"), call("get"))
 		if err != nil {

@@ -133,9 +133,7 @@ func TestErrorsOfStubsAreWeighed(t *testing.T) {
 		<-release
 		return sidecar.Value{}, big
 	})
-	h := invoker{invoke: func(context.Context, sidecar.Invocation) (sidecar.Value, error) {
-		return sidecar.Value{Bytes: encoded(t, stubAt(0)), Stubs: []sidecar.Stub{g.Dup()}}, nil
-	}}
+	h := giving(t, g)
 	bubble(t, handler(h), func(t *testing.T, n *network) {
 		release = make(chan struct{}) // of the bubble
 		v, err := n.link.Invoke(t.Context(), target("x"), call("get"))

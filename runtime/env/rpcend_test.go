@@ -8,10 +8,7 @@ import (
 	"time"
 
 	"github.com/tandem-do/tandem/proto/sidecar"
-	"github.com/tandem-do/tandem/runtime/bundle"
-	"github.com/tandem-do/tandem/runtime/env"
 	"github.com/tandem-do/tandem/runtime/isolate"
-	"github.com/tandem-do/tandem/runtime/webapi"
 )
 
 // keeper is a service that keeps what it is given.
@@ -39,16 +36,7 @@ func TestExportOutlivesItsEvent(t *testing.T) {
 	}
 	synctest.Test(t, func(t *testing.T) {
 		k := &keeper{}
-		o := env.Options{
-			Manifest: &bundle.Manifest{
-				Name: "w", CompatibilityDate: newDate, Services: []bundle.Service{{Binding: "SVC", Worker: "other"}},
-			},
-			Service: func(bundle.Service) env.Service { return k },
-		}
-		i, err := isolate.New(t.Context(), program, o.Isolate(webapi.Options{}))
-		if err != nil {
-			t.Fatal(err)
-		}
+		i := serviceIsolate(t, program, k)
 		defer i.Close()
 		for range 2 {
 			if got := ask(t, i, ""); got != "left" {

@@ -28,11 +28,17 @@ func lateIsolate(t *testing.T, k *keeper) *isolate.Isolate {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return serviceIsolate(t, program, k)
+}
+
+// serviceIsolate is an isolate of a script whose env.SVC is s.
+func serviceIsolate(t *testing.T, program *isolate.Program, s env.Service) *isolate.Isolate {
+	t.Helper()
 	o := env.Options{
 		Manifest: &bundle.Manifest{
 			Name: "w", CompatibilityDate: newDate, Services: []bundle.Service{{Binding: "SVC", Worker: "other"}},
 		},
-		Service: func(bundle.Service) env.Service { return k },
+		Service: func(bundle.Service) env.Service { return s },
 	}
 	i, err := isolate.New(t.Context(), program, o.Isolate(webapi.Options{}))
 	if err != nil {
