@@ -1,9 +1,6 @@
 package parked
 
-import (
-	"sync"
-	"sync/atomic"
-)
+import "sync/atomic"
 
 // Goroutines run pieces of work of type T.
 type Goroutines[T any] struct {
@@ -19,8 +16,8 @@ type Options[T any] struct {
 	Do func(T)
 	// Max is how many goroutines wait for more to do.
 	Max int32
-	// All counts the goroutines. It is to be waited for after Done.
-	All *sync.WaitGroup
+	// Go starts a goroutine, for whoever waits after Done until all have ended. Where it does not, the work is not done.
+	Go func(func())
 	// Done is closed when none waits any longer.
 	Done <-chan struct{}
 }
@@ -33,7 +30,7 @@ func (g *Goroutines[T]) Run(work T) {
 	select {
 	case g.next <- work:
 	default:
-		g.o.All.Go(func() { g.run(work) })
+		g.o.Go(func() { g.run(work) })
 	}
 }
 

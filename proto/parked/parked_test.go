@@ -17,7 +17,7 @@ func TestGoroutines(t *testing.T) {
 		const most, pieces = 2, 5
 		var all sync.WaitGroup
 		done, release, ended := make(chan struct{}), make(chan struct{}), make(chan int, 2*pieces)
-		g := parked.New(parked.Options[int]{Max: most, All: &all, Done: done, Do: func(n int) {
+		g := parked.New(parked.Options[int]{Max: most, Go: all.Go, Done: done, Do: func(n int) {
 			<-release
 			ended <- n
 		}})

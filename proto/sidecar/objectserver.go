@@ -101,7 +101,7 @@ func (o *objectServer) Connect(stream grpc.BidiStreamingServer[dopb.ConnectReque
 		calls: map[uint64]*hostCall{}, entering: map[targetKey]*hostCall{},
 	}
 	c.workers = parked.New(parked.Options[*hostCall]{
-		Do: (*hostCall).run, Max: maxParked, All: &o.server.goroutines, Done: ctx.Done(),
+		Do: (*hostCall).run, Max: maxParked, Go: o.server.goroutines.Go, Done: ctx.Done(),
 	})
 	c.session = session{ctx: ctx, push: c.pushStub, spawn: c.spawnStub, result: c.resultOf, outcome: c.stubOutcome}
 	c.session.begin()

@@ -8,7 +8,6 @@ import (
 	"io"
 	"log/slog"
 	"runtime/debug"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -60,7 +59,7 @@ type Isolate struct {
 	// workers wait for the outside world, and run the turns that its answers bring; goroutines counts them and those of
 	// Background.
 	workers    *parked.Goroutines[func()]
-	goroutines sync.WaitGroup
+	goroutines goroutines
 }
 
 // Causes for which a context ends.
@@ -89,7 +88,7 @@ func New(ctx context.Context, p *Program, o Options) (*Isolate, error) {
 	i.watch.init(i)
 	i.loop.start(i)
 	i.workers = parked.New(parked.Options[func()]{
-		Do: func(f func()) { f() }, Max: maxParked, All: &i.goroutines, Done: i.ctx.Done(),
+		Do: func(f func()) { f() }, Max: maxParked, Go: i.goroutines.begin, Done: i.ctx.Done(),
 	})
 	if err := i.start(ctx, p); err != nil {
 		i.Close()
@@ -107,7 +106,7 @@ func (i *Isolate) stop(cause error) {
 	i.watch.interrupt(&interruption{outcome: OutcomeCanceled, message: cause.Error()})
 	i.loop.close()
 	i.loop.wait()
-	i.goroutines.Wait()
+	i.goroutines.end()
 }
 
 // Condemned is closed when the isolate can run no more events, for a fault of the engine or because it was closed. It
