@@ -7,6 +7,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/dop251/goja"
+
 	"github.com/tandem-do/tandem/proto/sidecar"
 	"github.com/tandem-do/tandem/runtime/isolate"
 )
@@ -58,4 +60,69 @@ func TestExportOutlivesItsEvent(t *testing.T) {
 		}
 		k.kept[1].Drop()
 	})
+}
+
+// lender answers with the stubs that it is given, as its own.
+type lender struct {
+	keeper
+	lent, dropped chan struct{}
+}
+
+func (l *lender) Invoke(_ context.Context, in sidecar.Invocation) (sidecar.Value, error) {
+	out := sidecar.Value{Bytes: in.Args.Bytes}
+	for _, s := range in.Args.Stubs {
+		out.Stubs = append(out.Stubs, lentStub{s.Dup(), l})
+	}
+	close(l.lent)
+	return out, nil
+}
+
+type lentStub struct {
+	sidecar.Stub
+	by *lender
+}
+
+func (s lentStub) Drop() {
+	s.Stub.Drop()
+	s.by.dropped <- struct{}{}
+}
+
+// What a script holds of others is let go with its isolate, whether that is closed or fails.
+func TestStubsEndWithTheIsolate(t *testing.T) {
+	t.Parallel()
+	program, err := isolate.Compile(isolate.Source{Name: "worker.js", Code: `(function () {
+		return { default: { async fetch(request, env) {
+			const [f] = await env.SVC.lend(() => 5);
+			await scheduler.wait(1e6);
+			f();
+		} } };
+	})`})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, end := range map[string]func(*isolate.Isolate){
+		"close": (*isolate.Isolate).Close,
+		"fault": func(i *isolate.Isolate) {
+			_ = i.NewContext(isolate.ContextOptions{}).Run(t.Context(), func(*isolate.Event) (goja.Value, error) {
+				panic("a fault of the engine")
+			}, nil)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				l := &lender{lent: make(chan struct{}), dropped: make(chan struct{}, 9)}
+				i := serviceIsolate(t, program, l)
+				go ask(t, i, "") // it fails
+				<-l.lent
+				synctest.Wait()
+				end(i)
+				synctest.Wait()
+				if n := len(l.dropped); n != 1 {
+					t.Errorf("the stub was dropped %d times, want once", n)
+				}
+				i.Close()
+			})
+		})
+	}
 }

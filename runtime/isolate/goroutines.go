@@ -20,10 +20,15 @@ func (g *goroutines) begin(f func()) {
 	}
 }
 
-// end has no more begin, and returns when all have ended.
-func (g *goroutines) end() {
+// refuse has no more begin.
+func (g *goroutines) refuse() {
 	g.mu.Lock()
+	defer g.mu.Unlock()
 	g.ended = true
-	g.mu.Unlock()
+}
+
+// end is refuse, and returns when all have ended.
+func (g *goroutines) end() {
+	g.refuse()
 	g.all.Wait()
 }

@@ -1,8 +1,12 @@
 package isolate
 
 import (
+	"context"
 	"sync"
 	"testing"
+	"time"
+
+	"github.com/dop251/goja"
 )
 
 // What settles a promise, or drops a stub, while the isolate is being closed: either it runs and Close waits for it, or it
@@ -39,4 +43,76 @@ func TestBackgroundWhileClosing(t *testing.T) {
 		close(closed)
 		callers.Wait()
 	}
+}
+
+// What others keep with a context is let go once: at the context's end, or at that of the isolate, however it comes.
+func TestAtEnd(t *testing.T) {
+	t.Parallel()
+	for name, end := range map[string]func(*Isolate, *Context){
+		"context": func(_ *Isolate, c *Context) { c.Close() },
+		"close":   func(i *Isolate, _ *Context) { i.Close() },
+		"fault": func(i *Isolate, _ *Context) {
+			_ = i.NewContext(ContextOptions{}).Run(t.Context(), func(*Event) (goja.Value, error) { panic("a fault") }, nil)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			i := newIsolate(t, `export const f = () => 1;`, Options{})
+			c := i.NewContext(ContextOptions{Object: true})
+			ends := make(chan string, 9)
+			for _, text := range []string{"a", "b"} {
+				c.AtEnd(func() { ends <- text })
+			}
+			end(i, c)
+			if got := <-ends + <-ends; got != "ab" {
+				t.Errorf("got %s", got)
+			}
+			c.AtEnd(func() { ends <- "late" })
+			if got := <-ends; got != "late" {
+				t.Errorf("got %s", got)
+			}
+			i.Close()
+			select {
+			case got := <-ends:
+				t.Errorf("%s ran again", got)
+			default:
+			}
+		})
+	}
+}
+
+// A built-in function that does not return holds Close up on no goroutine of the isolate's either.
+func TestStuckInTheBackground(t *testing.T) {
+	t.Parallel()
+	began, release := make(chan struct{}), make(chan struct{})
+	i, err := New(t.Context(), compileModule(t, `
+		export const stuck = async () => { await new Promise((r) => setTimeout(r, 1)); block(); };
+	`), Options{Limits: Limits{CPU: 50 * time.Millisecond}, Install: []func(*Isolate) error{timersOf, func(i *Isolate) error {
+		return i.DefineGlobal("block", i.Function("block", 0, func(goja.FunctionCall) goja.Value {
+			close(began)
+			<-release
+			return goja.Undefined()
+		}))
+	}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan struct{})
+	c := i.NewContext(ContextOptions{Object: true, Deliver: func(_ *Event, turn func()) { i.Background(turn) }})
+	c.AtEnd(func() { close(ended) })
+	stuck := make(chan error, 1)
+	go func() {
+		_, err := callIn(context.WithoutCancel(t.Context()), c, "stuck")
+		stuck <- err
+	}()
+	<-began
+	<-i.Condemned()
+	i.Close()
+	<-ended
+	if err := <-stuck; err == nil || err.Error() != "Error: "+cpuText {
+		t.Errorf("the event: %v", err)
+	}
+	close(release)
+	<-i.loop.done
+	i.goroutines.all.Wait()
 }

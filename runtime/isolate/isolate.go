@@ -60,6 +60,8 @@ type Isolate struct {
 	// Background.
 	workers    *parked.Goroutines[func()]
 	goroutines goroutines
+	// endings are for the end of the isolate, by itself.
+	endings endings
 }
 
 // Causes for which a context ends.
@@ -98,15 +100,21 @@ func New(ctx context.Context, p *Program, o Options) (*Isolate, error) {
 }
 
 // Close stops the isolate: what runs is interrupted, events fail with ErrClosed. It returns when its goroutines have
-// ended. It may be called from any goroutine but the isolate's, and more than once.
+// ended, unless a built-in function of the engine goes on for longer than that is waited for. It may be called from any
+// goroutine but the isolate's, and more than once.
 func (i *Isolate) Close() { i.stop(ErrClosed) }
 
 func (i *Isolate) stop(cause error) {
 	i.cancel(cause)
 	i.watch.interrupt(&interruption{outcome: OutcomeCanceled, message: cause.Error()})
 	i.loop.close()
-	i.loop.wait()
-	i.goroutines.end()
+	if i.loop.wait() {
+		i.goroutines.end()
+		return
+	}
+	// The built-in function may run on one of its goroutines.
+	i.goroutines.refuse()
+	i.endings.run()
 }
 
 // Condemned is closed when the isolate can run no more events, for a fault of the engine or because it was closed. It
@@ -156,6 +164,7 @@ func (i *Isolate) giveUpStuck(x *interruption) {
 	i.log.Error("a built-in function of the engine goes on after its event was stopped", "outcome", x.outcome.String())
 	i.giveUp(x.outcome, x.message)
 	i.loop.abandon()
+	i.goroutines.begin(i.endings.run)
 	if i.options.OnStuck == nil {
 		return
 	}

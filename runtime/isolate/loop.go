@@ -26,6 +26,7 @@ func (l *loop) start(i *Isolate) {
 	l.abandoned = make(chan struct{})
 	go func() {
 		defer close(l.done)
+		defer i.endings.run()
 		l.run(i)
 	}()
 }
@@ -90,11 +91,13 @@ func (l *loop) close() {
 	l.signal()
 }
 
-// wait returns when the loop is closed and no task runs any more, or when it is abandoned.
-func (l *loop) wait() {
+// wait returns when the loop is closed and no task runs any more, or when it is abandoned; ended is false then.
+func (l *loop) wait() (ended bool) {
 	select {
 	case <-l.done:
+		return true
 	case <-l.abandoned:
+		return false
 	}
 }
 

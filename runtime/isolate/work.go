@@ -37,7 +37,7 @@ func (e *Event) hold(turn func()) {
 	turn()
 	e.holding = false
 	e.alone = e.held.Load() != nil && !e.finished && !c.ended && c.pending == 1 && c.timers == 0 && c.tasks == 0 &&
-		c.waiters.first == &e.waiter && e.waiter.next == nil && c.attached.values == nil && c.attached.atEnd == nil
+		c.waiters.first == &e.waiter && e.waiter.next == nil && !c.attached.used()
 	if !e.alone {
 		e.letGo()
 	}
