@@ -3,6 +3,7 @@ package env_test
 import (
 	"context"
 	"net/http"
+	"net/http/httptest"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/tandem-do/tandem/proto/sidecar"
 	"github.com/tandem-do/tandem/runtime/isolate"
+	"github.com/tandem-do/tandem/runtime/webapi"
 )
 
 // keeper is a service that keeps what it is given.
@@ -113,7 +115,8 @@ func TestStubsEndWithTheIsolate(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				l := &lender{lent: make(chan struct{}), dropped: make(chan struct{}, 9)}
 				i := serviceIsolate(t, program, l)
-				go ask(t, i, "") // it fails
+				q := httptest.NewRequest(http.MethodGet, "http://x/", http.NoBody)
+				go func() { _, _ = webapi.Fetch(t.Context(), i, q, webapi.Call{}) }() //nolint:bodyclose // it fails
 				<-l.lent
 				synctest.Wait()
 				end(i)
