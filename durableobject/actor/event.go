@@ -60,7 +60,7 @@ func (a *Actor) runTurn(ctx context.Context, t *turn, fn func(*turn) error) erro
 		return ErrNotLive
 	}
 	defer a.delist(t)
-	if err := a.take(t); err != nil {
+	if err := a.take(t, a.in.Enter); err != nil {
 		return refused(t, err)
 	}
 	if a.shared.Hooks.Queued != nil {

@@ -105,7 +105,7 @@ func (a *Actor) enterBeside(ctx context.Context, fn func(context.Context) error)
 		return err
 	}
 	defer a.delist(t)
-	if err := a.take(t); err != nil {
+	if err := a.take(t, a.in.Continue); err != nil {
 		return err
 	}
 	defer a.end(t)

@@ -101,8 +101,8 @@ func (s *State) Await(ctx context.Context, fn func(context.Context) error) error
 
 // Enter runs fn in a turn of its own and returns its error. It is for code that runs outside one: within Await,
 // WaitUntil, or on a library's goroutine. It fails, without running fn, when the object is broken or evicted, when ctx
-// ends before the turn comes, and with ErrInTurn within a turn. A critical section that ctx was handed to counts: its
-// own code may enter, all other must wait until it is over.
+// ends before the turn comes, and with ErrInTurn within a turn; it is never refused because too many events wait. A
+// critical section that ctx was handed to counts: its own code may enter, all other must wait until it is over.
 func (s *State) Enter(ctx context.Context, fn func(context.Context) error) error {
 	return s.actor.enter(ctx, fn)
 }

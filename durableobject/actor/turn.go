@@ -79,9 +79,9 @@ func (a *Actor) inTurn(ctx context.Context) error {
 	return err
 }
 
-// take takes the first turn of t.
-func (a *Actor) take(t *turn) error {
-	if err := a.in.Enter(t, t.section); err != nil {
+// take takes the first turn of t, by one of the input gate's ways in.
+func (a *Actor) take(t *turn, enter func(context.Context, *gate.CriticalSection) error) error {
+	if err := enter(t, t.section); err != nil {
 		return err
 	}
 	a.beginTurn()

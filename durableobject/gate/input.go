@@ -54,7 +54,7 @@ type InputGate struct {
 	mu sync.Mutex
 	// held is true while somebody has the turn.
 	held bool
-	// waiting counts the callers of Enter in all queues. Reenter is not counted: who has begun must finish.
+	// waiting counts the callers of Enter in all queues. Continue and Reenter are not counted: what has begun must finish.
 	waiting int
 	// root holds who waits for a turn outside every section.
 	root queue
@@ -79,6 +79,8 @@ type waiter struct {
 	in *queue
 	// begun is true for Reenter: the waiter survives the breaking of the gate.
 	begun bool
+	// counted is true for Enter: the waiter is one of waiting.
+	counted bool
 	// settled gets one value: nil with the turn, or the error without it. It has room for it, so that
 	// nobody who settles a waiter has to wait in turn.
 	settled chan error
@@ -89,7 +91,13 @@ type waiter struct {
 //
 // It fails when ctx ends first, with the context's cause; when the gate is or gets broken, with the reason; and when
 // too many wait already, with an error that says overloaded. The caller then does not hold the turn.
-func (g *InputGate) Enter(ctx context.Context, s *CriticalSection) error {
+func (g *InputGate) Enter(ctx context.Context, s *CriticalSection) error { return g.enter(ctx, s, true) }
+
+// Continue is Enter for code that continues what has begun, such as an answer that an event waits for. It may wait however
+// many do: the event that it belongs to was let in. Like workerd, which refuses new requests only.
+func (g *InputGate) Continue(ctx context.Context, s *CriticalSection) error { return g.enter(ctx, s, false) }
+
+func (g *InputGate) enter(ctx context.Context, s *CriticalSection, counted bool) error {
 	g.mu.Lock()
 	if g.broken != nil {
 		defer g.mu.Unlock()
@@ -104,13 +112,12 @@ func (g *InputGate) Enter(ctx context.Context, s *CriticalSection) error {
 		g.mu.Unlock()
 		return nil
 	}
-	if g.waiting >= g.maxWaiting() {
+	if counted && g.waiting >= g.maxWaiting() {
 		g.mu.Unlock()
 		return errQueueFull()
 	}
-	g.waiting++
-	w := &waiter{settled: make(chan error, 1)}
-	q.push(w)
+	w := &waiter{counted: counted, settled: make(chan error, 1)}
+	g.pushLocked(q, w)
 	g.mu.Unlock()
 
 	done := g.Hooks.wait(ctx)
@@ -129,8 +136,7 @@ func (g *InputGate) await(ctx context.Context, w *waiter) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if w.in != nil {
-		w.in.remove(w)
-		g.waiting--
+		g.removeLocked(w)
 		return context.Cause(ctx)
 	}
 	// The turn and the end of the context crossed. A turn that nobody uses goes to the next one.
@@ -210,10 +216,12 @@ func (g *InputGate) releaseLocked(err error) {
 		all.remove(w)
 		if w.begun {
 			g.root.push(w)
-		} else {
-			g.waiting--
-			w.settled <- err
+			continue
 		}
+		if w.counted {
+			g.waiting--
+		}
+		w.settled <- err
 	}
 	if !g.held {
 		g.grantLocked()
@@ -288,10 +296,22 @@ func (g *InputGate) grantLocked() {
 	if w == nil {
 		return
 	}
-	q.remove(w)
-	if !w.begun {
-		g.waiting--
-	}
+	g.removeLocked(w)
 	g.held = true
 	w.settled <- nil
+}
+
+// pushLocked puts w at a queue's end, and removeLocked takes it out of its queue.
+func (g *InputGate) pushLocked(q *queue, w *waiter) {
+	if w.counted {
+		g.waiting++
+	}
+	q.push(w)
+}
+
+func (g *InputGate) removeLocked(w *waiter) {
+	if w.counted {
+		g.waiting--
+	}
+	w.in.remove(w)
 }

@@ -43,6 +43,7 @@ func TestOutputGate(t *testing.T) {
 //
 //	limit N                 only N may wait (before the first enter)
 //	enter WHO [in S]        code that has not begun asks for a turn; "late" instead of "in S": its context has ended
+//	continue WHO [in S]     code that continues what has begun asks for one
 //	reenter WHO [in S]      code that has begun asks for another one
 //	leave WHO               the turn ends
 //	cancel WHO              its event's context ends
@@ -110,12 +111,12 @@ func (s *inputScript) command(t *testing.T, f []string) {
 	switch f[0] {
 	case "limit":
 		fmt.Sscan(f[1], &s.gate.MaxWaiting)
-	case "enter", "reenter":
+	case "enter", "continue", "reenter":
 		ctx, cancel := context.WithCancel(context.Background())
 		if s.cancels[f[1]] = cancel; len(f) == 3 && f[2] == "late" {
 			cancel()
 		}
-		s.ask(ctx, f[1], section, f[0] == "reenter")
+		s.ask(ctx, f[1], section, f[0])
 	case "leave":
 		if s.turn != f[1] {
 			t.Fatalf("%s does not hold the turn", f[1])
@@ -149,13 +150,17 @@ func (s *inputScript) command(t *testing.T, f []string) {
 }
 
 // ask asks for a turn on a goroutine of its own, as an event's caller would.
-func (s *inputScript) ask(ctx context.Context, who string, section *CriticalSection, begun bool) {
+func (s *inputScript) ask(ctx context.Context, who string, section *CriticalSection, how string) {
+	begun := how == "reenter"
 	s.waits = append(s.waits, who)
 	go func() {
 		var err error
-		if begun {
+		switch how {
+		case "reenter":
 			err = s.gate.Reenter(ctx, section)
-		} else {
+		case "continue":
+			err = s.gate.Continue(ctx, section)
+		default:
 			err = s.gate.Enter(ctx, section)
 		}
 		switch {

@@ -31,6 +31,7 @@ import (
 	"github.com/tandem-do/tandem/runtime/bundle"
 	"github.com/tandem-do/tandem/runtime/bundle/build"
 	"github.com/tandem-do/tandem/runtime/isolate"
+	"github.com/tandem-do/tandem/runtime/webapi"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -52,6 +53,13 @@ type world struct {
 	store *storage.Store
 	// limits are those of the script's isolates.
 	limits isolate.Limits
+	// waiting is how many events may wait for an object; zero means the host's default.
+	waiting int
+	// fetcher is jsclass.Options.Fetch, and isolates are how many there are; zero means 2.
+	fetcher  webapi.Fetcher
+	isolates int
+	// onLog is called with each line, on the isolate's goroutine.
+	onLog func(isolate.Entry)
 
 	mu  sync.Mutex // guards log
 	log []string
@@ -115,8 +123,11 @@ func bubbleAt(t *testing.T, date, code string, classes []string, run func(w *wor
 func (w *world) start(b *bundle.Bundle, fs vfs.FS) (end func()) {
 	t := w.t
 	script, err := jsclass.New(jsclass.Options{
-		Bundle: b, Isolates: 2, Limits: w.limits, Log: slog.New(slog.NewTextHandler(t.Output(), nil)),
+		Bundle: b, Isolates: cmp.Or(w.isolates, 2), Limits: w.limits, Fetch: w.fetcher, Log: slog.New(slog.NewTextHandler(t.Output(), nil)),
 		OnLog: func(e isolate.Entry) {
+			if w.onLog != nil {
+				w.onLog(e)
+			}
 			w.mu.Lock()
 			defer w.mu.Unlock()
 			w.log = append(w.log, string(e.Level)+": "+e.Text)
@@ -140,7 +151,7 @@ func (w *world) start(b *bundle.Bundle, fs vfs.FS) (end func()) {
 		t.Fatal(err)
 	}
 	w.host, err = host.New(host.Options{
-		Address: "host", Router: conn, Worker: "w", Classes: script.Classes(),
+		Address: "host", Router: conn, Worker: "w", Classes: script.Classes(), MaxWaiting: w.waiting,
 		Log: slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelWarn})),
 	}, w.store)
 	if err != nil {

@@ -60,9 +60,12 @@ type Script struct {
 	o       Options
 	program *isolate.Program
 
-	// mu guards pool and closed.
+	pool []*seat
+	// closing counts the isolates that are being closed after a fault.
+	closing sync.WaitGroup
+
+	// mu guards closed, and that none is added to closing after it.
 	mu     sync.Mutex
-	pool   []*seat
 	closed bool
 }
 
@@ -145,12 +148,17 @@ func (s *Script) Close() {
 		}
 		seat.mu.Unlock()
 	}
+	s.closing.Wait()
 }
 
-func (s *Script) isClosed() bool {
+// replace begins to close an isolate after a fault, if there is one. It reports false when the script is closed.
+func (s *Script) replace(i *isolate.Isolate) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.closed
+	if !s.closed && i != nil {
+		s.closing.Go(i.Close) // it waits for what the isolate's events read from elsewhere
+	}
+	return !s.closed
 }
 
 // compatibility is what the script asked for.
@@ -167,14 +175,14 @@ func (s *Script) isolateFor(ctx context.Context, id objectid.ID, c clock.Clock) 
 	if i := seat.isolate; i != nil {
 		select {
 		case <-i.Condemned():
-			i.Close()
 		default:
 			return i, nil
 		}
 	}
-	if s.isClosed() {
+	if !s.replace(seat.isolate) {
 		return nil, isolate.ErrClosed
 	}
+	seat.isolate = nil
 	i, err := isolate.New(context.WithoutCancel(ctx), s.program, s.isolateOptions(c))
 	if err != nil {
 		return nil, err
