@@ -30,6 +30,12 @@ type Event struct {
 	holding bool
 	// alone is true while the work may be done so: the end of the event has to end it, whoever's turn that is in.
 	alone bool
+	// async is true when start returns what an async function did.
+	async bool
+	// promise is what it returned, while it is pending.
+	promise *goja.Promise
+	// stirred is true while the event is in Isolate.stirred.
+	stirred bool
 }
 
 // frame is what a promise's continuation is run with.
@@ -185,28 +191,13 @@ func (e *Event) run() error {
 		e.rejected(v)
 	default:
 		if o, ok := v.(*goja.Object); ok {
-			if _, ok := promiseOf(o); ok {
-				return i.subscribeEvent(o)
+			if p, ok := promiseOf(o); ok {
+				return i.follow(e, o, p)
 			}
 		}
 		i.subscribe(then, v, e.fulfilled, e.rejected)
 	}
 	return nil
-}
-
-// subscribeEvent has the event that runs be told of the outcome of one of the engine's promises. The functions are the same
-// for all events, since a continuation finds the event that it belongs to.
-func (i *Isolate) subscribeEvent(promise *goja.Object) error {
-	_, err := i.functions.then(promise, i.functions.fulfilled, i.functions.rejected)
-	return err
-}
-
-// eventFunction is one that tells the event which runs of an outcome.
-func (i *Isolate) eventFunction(tell func(*Event, goja.Value)) goja.Value {
-	return i.rt.ToValue(func(c goja.FunctionCall) goja.Value {
-		tell(i.frame.event, c.Argument(0))
-		return goja.Undefined()
-	})
 }
 
 func (e *Event) fulfilled(v goja.Value) {
@@ -261,7 +252,8 @@ func (i *Isolate) turn(in *frame, f func() error) {
 	e := in.event
 	i.frame = in
 	i.watch.begin(i.options.Limits.CPU-e.used, e.context)
-	err := i.conclude(i.guarded(f), in)
+	err := i.tellOutcomes(i.guarded(f))
+	err = i.tellOutcomes(i.conclude(err, in))
 	used, fired := i.watch.end()
 	e.used += used
 	if fired != nil && err == nil {
@@ -394,6 +386,7 @@ func (t tracker) Resumed(grabbed any) {
 			f = &frame{event: i.frame.event, store: f.store}
 		}
 		i.frame = f
+		i.stir(f.event)
 	}
 }
 

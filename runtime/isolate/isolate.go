@@ -33,7 +33,9 @@ type Isolate struct {
 	// frame is where the code that runs belongs; nil at global scope.
 	frame *frame
 	// outer are the frames that promises' continuations have set aside, one for each that runs within another.
-	outer       []*frame
+	outer []*frame
+	// stirred are the events with a promise that the turn which runs has continued.
+	stirred     []*Event
 	timers      timers
 	onRejection func(promise, reason goja.Value) bool
 	// rejected are promises that were rejected in this turn and have no handler.

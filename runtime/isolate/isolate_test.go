@@ -81,10 +81,14 @@ func call(t testing.TB, i *Isolate, name string) (string, error) {
 
 func callIn(ctx context.Context, c *Context, name string) (string, error) {
 	var out string
-	err := c.Run(ctx, func(*Event) (goja.Value, error) {
-		f, ok := goja.AssertFunction(c.Isolate().Exports().Get(name))
+	err := c.Run(ctx, func(e *Event) (goja.Value, error) {
+		export := c.Isolate().Exports().Get(name)
+		f, ok := goja.AssertFunction(export)
 		if !ok {
 			return nil, errors.New("no such export: " + name)
+		}
+		if c.Isolate().IsAsync(export.(*goja.Object)) {
+			e.Async()
 		}
 		return f(goja.Undefined())
 	}, func(_ *Event, v goja.Value) error {

@@ -25,6 +25,8 @@ type engineFunctions struct {
 	then goja.Callable
 	// nothing is a function that does nothing.
 	nothing goja.Value
+	// asyncPrototype is the prototype of all async functions.
+	asyncPrototype *goja.Object
 	// fulfilled and rejected tell the event that runs of its handler's outcome.
 	fulfilled, rejected goja.Value
 	errors              map[string]*goja.Object
@@ -146,6 +148,11 @@ func (i *Isolate) takeFunctions() error {
 	if i.functions.nothing, err = i.rt.RunString("(function () {})"); err != nil {
 		return err
 	}
+	async, err := i.rt.RunString("(async function () {})")
+	if err != nil {
+		return err
+	}
+	i.functions.asyncPrototype = async.(*goja.Object).Prototype()
 	i.functions.fulfilled = i.eventFunction((*Event).fulfilled)
 	i.functions.rejected = i.eventFunction((*Event).rejected)
 	i.functions.errors = map[string]*goja.Object{}

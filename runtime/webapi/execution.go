@@ -87,6 +87,8 @@ type handlerMethod struct {
 	call goja.Callable
 	// takesContext is false when it can't see that it gets no ctx, which costs as much as a request.
 	takesContext bool
+	// async is isolate.IsAsync of it.
+	async bool
 }
 
 // entrypoint finds an export; an empty name means the default one.
@@ -150,9 +152,13 @@ func (r *Realm) Call(e *isolate.Event, entrypoint, method string, argument, prop
 		if err != nil {
 			return nil, err
 		}
-		f, ok := goja.AssertFunction(instance.Get(method))
+		o := instance.Get(method)
+		f, ok := goja.AssertFunction(o)
 		if !ok {
 			return nil, r.missingHandler(method)
+		}
+		if r.isolate.IsAsync(o.(*goja.Object)) {
+			e.Async()
 		}
 		return f(instance, argument)
 	}
@@ -162,8 +168,11 @@ func (r *Realm) Call(e *isolate.Event, entrypoint, method string, argument, prop
 		if m.call, ok = goja.AssertFunction(o); !ok {
 			return nil, r.missingHandler(method)
 		}
-		m.takesContext = r.seesThird(o.(*goja.Object))
+		m.takesContext, m.async = r.seesThird(o.(*goja.Object)), r.isolate.IsAsync(o.(*goja.Object))
 		h.methods[method] = m
+	}
+	if m.async {
+		e.Async()
 	}
 	if !m.takesContext {
 		return m.call(h.object, argument, env)
