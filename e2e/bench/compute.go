@@ -11,8 +11,8 @@ import (
 // computeClients are enough to keep two cores busy with what computes.
 const computeClients = 8
 
-// computeConfig serves a script without bindings.
-const computeConfig = `using Workerd = import "/workerd/workerd.capnp";
+// plainConfig serves a script without bindings.
+const plainConfig = `using Workerd = import "/workerd/workerd.capnp";
 
 const config :Workerd.Config = (
   services = [(name = "main", worker = .compute)],
@@ -44,7 +44,7 @@ func benchCompute(ctx context.Context, s settings) error {
 				return err
 			}
 			address, pid, err := serveWorkerd(t, t.TempDir(), script, hono.path, func(address string) string {
-				return fmt.Sprintf(computeConfig, address)
+				return fmt.Sprintf(plainConfig, address)
 			})
 			if err != nil {
 				return err

@@ -49,7 +49,7 @@ func compareRequests(t *steps, s settings, servers []devServer) error {
 		loaded = append(loaded, &objectServer{name: d.name, address: run.address, pids: run.pids()})
 	}
 	return compareAll(t.ctx, s, []objectWorkload{
-		{"hello world", s.clients, 1, "GET", "/hello/", ""},
+		{"route to JSON", s.clients, 1, "GET", "/hello/", ""},
 		{"method of an object, in memory", s.clients, 1, "GET", "/ping/", ""},
 		{"fetch of an object, in memory", s.clients, 1, "GET", "/fetch/", ""},
 		{"get + put, one object", s.clients, 1, "POST", "/counter/", "/increment"},
