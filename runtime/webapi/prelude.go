@@ -33,29 +33,32 @@ func preludeGroups() map[string][]string {
 	}
 }
 
-// compilePrelude compiles a group, once a process.
-var compilePrelude = sync.OnceValues(func() (map[string]*goja.Program, error) {
-	out := map[string]*goja.Program{}
+// preludePrograms has each group's script, compiled once a process when it is first used: most Workers need few.
+var preludePrograms = sync.OnceValue(func() map[string]func() (*goja.Program, error) {
+	out := map[string]func() (*goja.Program, error){}
 	for name := range preludeGroups() {
-		code, err := preludeFiles.ReadFile("prelude/" + name + ".js")
-		if err != nil {
-			return nil, err
-		}
-		p, err := goja.Compile("tandem-internal:"+name, string(code), true)
-		if err != nil {
-			return nil, fmt.Errorf("compile the prelude's %s: %w", name, err)
-		}
-		out[name] = p
+		out[name] = sync.OnceValues(func() (*goja.Program, error) { return compileGroup(name) })
 	}
-	return out, nil
+	return out
 })
+
+func compileGroup(name string) (*goja.Program, error) {
+	code, err := preludeFiles.ReadFile("prelude/" + name + ".js")
+	if err != nil {
+		return nil, fmt.Errorf("read the prelude: %w", err)
+	}
+	p, err := goja.Compile("tandem-internal:"+name, string(code), true)
+	if err != nil {
+		return nil, fmt.Errorf("compile the prelude's %s: %w", name, err)
+	}
+	return p, nil
+}
 
 // prelude is what an isolate has run of it.
 type prelude struct {
-	programs map[string]*goja.Program
-	host     *goja.Object
-	use      *goja.Object
-	loaded   map[string]*goja.Object
+	host   *goja.Object
+	use    *goja.Object
+	loaded map[string]*goja.Object
 	// prototypes are those of the classes that were made.
 	prototypes map[*goja.Object]bool
 	// operations are functions of groups that Go calls.
@@ -63,12 +66,8 @@ type prelude struct {
 }
 
 func (r *Realm) installPrelude() error {
-	programs, err := compilePrelude()
-	if err != nil {
-		return err
-	}
 	p := &r.prelude
-	p.programs, p.loaded, p.operations = programs, map[string]*goja.Object{}, map[string]goja.Callable{}
+	p.loaded, p.operations = map[string]*goja.Object{}, map[string]goja.Callable{}
 	p.prototypes = map[*goja.Object]bool{}
 	p.host = r.rt.NewObject()
 	p.use = r.isolate.Function("use", 1, func(call goja.FunctionCall) goja.Value {
@@ -149,7 +148,11 @@ func (r *Realm) group(name string) *goja.Object {
 	if o := p.loaded[name]; o != nil {
 		return o
 	}
-	v, err := r.rt.RunProgram(p.programs[name])
+	program, err := preludePrograms()[name]()
+	if err != nil {
+		panic(err)
+	}
+	v, err := r.rt.RunProgram(program)
 	if err != nil {
 		panic(err)
 	}
