@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"time"
 
+	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
@@ -14,7 +15,7 @@ import (
 )
 
 const (
-	// registerTimeout bounds one call of the router, and how long a start waits for the first one.
+	// registerTimeout bounds one call of the router, and how long the health check waits for the first one.
 	registerTimeout = 2 * time.Second
 	// firstRegisterRetry and lastRegisterRetry bound the pause after one that failed; it doubles in between.
 	firstRegisterRetry = 50 * time.Millisecond
@@ -43,11 +44,11 @@ func newRegistration(v *versions, router routerpb.RouterServiceClient, address s
 
 // register registers the process, or renews its lease, and returns when to do so again. It returns zero when the router
 // says that it is of no use.
-func (r *registration) register(ctx context.Context, pause time.Duration) (next time.Duration) {
+func (r *registration) register(ctx context.Context, pause time.Duration, o ...grpc.CallOption) (next time.Duration) {
 	one, cancel := context.WithTimeout(ctx, registerTimeout)
 	defer cancel()
 	r.request.Entrypoints = r.versions.current.Load().o.Bundle.Manifest().Exports
-	granted, err := r.router.RegisterWorker(one, r.request)
+	granted, err := r.router.RegisterWorker(one, r.request, o...)
 	log := r.log
 	switch {
 	case err == nil:

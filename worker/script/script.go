@@ -27,7 +27,7 @@ import (
 	"github.com/tandem-do/tandem/worker/scheduled"
 )
 
-// HealthPath answers probes: the process takes requests.
+// HealthPath answers probes once the process takes requests, and the router knows it or has not answered in time.
 const HealthPath = "/cdn-cgi/tandem/health"
 
 // Options say how a script's worker process runs.
@@ -123,7 +123,7 @@ func serve(ctx context.Context, o Options, caller sidecar.Caller, client routerp
 		return errors.Join(err, o.close())
 	}
 	defer v.close()
-	routes := []ingress.Route{{Path: HealthPath, Handler: http.HandlerFunc(health), AnyHost: true}}
+	routes := []ingress.Route{{Path: HealthPath, Handler: http.HandlerFunc(v.health), AnyHost: true}}
 	if o.Development {
 		for _, path := range scheduled.Paths() {
 			routes = append(routes, ingress.Route{Path: path, Handler: v.scheduled()})
@@ -157,6 +157,8 @@ func (v *versions) takeEvents(ctx context.Context, in *ingress.Ingress, client r
 	var again []chan struct{}
 	if o.Services != nil {
 		again = append(again, v.serveEntrypoints(ctx, &g, stop, client, d))
+	} else {
+		close(v.registered)
 	}
 	if address := o.Listener.Addr(); o.Services != nil || o.Development && address.Network() == "tcp" {
 		told := make(chan struct{}, 1)
@@ -195,8 +197,8 @@ func (v *versions) announce(ctx context.Context, to []chan struct{}) {
 	}
 }
 
-// serveEntrypoints registers the process and takes calls of others until ctx ends. It returns once the router knows the
-// process, or has not answered in time. A token in again has the process registered as it is by now.
+// serveEntrypoints registers the process and takes calls of others until ctx ends. A token in again has the process
+// registered as it is by now.
 func (v *versions) serveEntrypoints(ctx context.Context, g *errgroup.Group, stop func(error),
 	client routerpb.RouterServiceClient, d *deploy.Deployer,
 ) (again chan struct{}) {
@@ -206,9 +208,10 @@ func (v *versions) serveEntrypoints(ctx context.Context, g *errgroup.Group, stop
 		deploy.Register(server.Server, d)
 	}
 	r := newRegistration(v, client, v.options.ServicesAddress)
-	pause := r.register(ctx, 0)
 	again = make(chan struct{}, 1)
 	g.Go(func() error {
+		pause := r.register(ctx, 0, grpc.WaitForReady(true)) // the router may be starting too
+		close(v.registered)
 		r.keep(ctx, pause, again)
 		<-ctx.Done()
 		r.end(context.WithoutCancel(ctx))
@@ -243,7 +246,12 @@ func duplex(next http.Handler) http.Handler {
 	})
 }
 
-func health(w http.ResponseWriter, _ *http.Request) {
+func (v *versions) health(w http.ResponseWriter, r *http.Request) {
+	select {
+	case <-v.registered:
+	case <-r.Context().Done():
+		return
+	}
 	ingress.WriteJSON(w, http.StatusOK, map[string]string{"status": "ok"})
 }
 

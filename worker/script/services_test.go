@@ -114,6 +114,8 @@ func newServiceBundle(t testing.TB, name, code string, services ...bundle.Servic
 // registry is a router that knows the Workers that have registered, and the network between them.
 type registry struct {
 	routerpb.RouterServiceClient
+	// hold, if set, keeps registrations waiting until it is closed.
+	hold chan struct{}
 
 	mu        sync.Mutex // guards all below
 	workers   map[string]*routerpb.RegisterWorkerRequest
@@ -124,6 +126,9 @@ type registry struct {
 func (r *registry) RegisterWorker(_ context.Context, q *routerpb.RegisterWorkerRequest, _ ...grpc.CallOption) (
 	*routerpb.RegisterWorkerResponse, error,
 ) {
+	if r.hold != nil {
+		<-r.hold
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if q.GetWorker() == "refused" {
@@ -231,6 +236,7 @@ func await(t *testing.T, origin string) {
 	defer tick.Stop()
 	for {
 		if got := get(t, origin+"/up", nil); got == "200 GET "+origin+"/up " {
+			get(t, origin+HealthPath, nil) // that one calls the other one back
 			return
 		}
 		select {
@@ -262,6 +268,39 @@ func get(t *testing.T, address string, body io.Reader) string {
 		t.Fatal(err)
 	}
 	return resp.Status[:3] + " " + string(text)
+}
+
+// A process serves while it does not know whether others will find it, and is healthy once they will.
+func TestHealth(t *testing.T) {
+	t.Parallel()
+	r := &registry{
+		hold: make(chan struct{}), workers: map[string]*routerpb.RegisterWorkerRequest{},
+		listeners: map[string]*bufconn.Listener{},
+	}
+	origin, stop := r.run(t, newServiceBundle(t, "back", back), nil)
+	defer stop()
+	health := make(chan string, 1)
+	go func() {
+		resp, err := http.Get(origin + HealthPath)
+		if err != nil {
+			health <- err.Error()
+			return
+		}
+		health <- resp.Status
+		_ = resp.Body.Close()
+	}()
+	if got, want := get(t, origin+"/x", nil), "200 GET "+origin+"/x "; got != want {
+		t.Errorf("before it is registered: got %q, want %q", got, want)
+	}
+	select {
+	case got := <-health:
+		t.Errorf("before it is registered the health check says %s", got)
+	default:
+	}
+	close(r.hold)
+	if got := <-health; got != "200 OK" {
+		t.Errorf("once it is registered the health check says %s", got)
+	}
 }
 
 func TestServices(t *testing.T) {

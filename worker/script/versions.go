@@ -29,6 +29,8 @@ type versions struct {
 	current atomic.Pointer[Script]
 	// changed gets a token with each new version.
 	changed chan struct{}
+	// registered is closed once the router has answered the first registration, or has not in time.
+	registered chan struct{}
 
 	// finishing counts the goroutines that wait for old versions.
 	finishing sync.WaitGroup
@@ -49,7 +51,7 @@ func newVersions(ctx context.Context, o Options, caller sidecar.Caller) (*versio
 	if err != nil {
 		return nil, err
 	}
-	v := &versions{options: s.o, caller: caller, changed: make(chan struct{}, 1)}
+	v := &versions{options: s.o, caller: caller, changed: make(chan struct{}, 1), registered: make(chan struct{})}
 	v.current.Store(s)
 	return v, nil
 }
