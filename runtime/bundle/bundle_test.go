@@ -70,12 +70,14 @@ func TestWithoutSourceMap(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var file bytes.Buffer
-	if err := b.Write(&file); err != nil {
-		t.Fatal(err)
-	}
-	if got, err := Read(&file); err != nil || got.SourceMap() != nil || got.Hash() != b.Hash() {
-		t.Errorf("read %v with the error %v", got, err)
+	for _, write := range []func(io.Writer) error{b.Write, b.WriteStored} {
+		var file bytes.Buffer
+		if err := write(&file); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := Read(&file); err != nil || got.SourceMap() != nil || got.Hash() != b.Hash() {
+			t.Errorf("read %v with the error %v", got, err)
+		}
 	}
 }
 

@@ -37,11 +37,19 @@ const (
 )
 
 // Write writes the bundle as a file's content. Equal bundles give equal bytes.
-func (b *Bundle) Write(w io.Writer) error {
+func (b *Bundle) Write(w io.Writer) error { return b.write(w, gzip.DefaultCompression) }
+
+// WriteStored writes what Write writes, uncompressed: for a file that is read once, on the same machine.
+func (b *Bundle) WriteStored(w io.Writer) error { return b.write(w, gzip.NoCompression) }
+
+func (b *Bundle) write(w io.Writer, level int) error {
 	if _, err := io.WriteString(w, magic+b.hash+"\n"); err != nil {
 		return fmt.Errorf("write bundle: %w", err)
 	}
-	zip := gzip.NewWriter(w)
+	zip, err := gzip.NewWriterLevel(w, level)
+	if err != nil {
+		return fmt.Errorf("write bundle: %w", err)
+	}
 	archive := tar.NewWriter(zip)
 	members := []struct {
 		name    string

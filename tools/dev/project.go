@@ -1,6 +1,7 @@
 package dev
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -57,7 +58,11 @@ func (s *stack) writeProject(i int, p *Project) error {
 	if err != nil {
 		return fmt.Errorf("encode secrets: %w", err)
 	}
-	return errors.Join(p.Bundle.WriteFile(s.bundlePath(i)), writeFile(s.secretsPath(i), secrets))
+	var text bytes.Buffer
+	if err := p.Bundle.WriteStored(&text); err != nil {
+		return err
+	}
+	return errors.Join(writeFile(s.bundlePath(i), text.Bytes()), writeFile(s.secretsPath(i), secrets))
 }
 
 // bundleArgs are the flags by which a process finds the i-th project.
