@@ -21,6 +21,9 @@ import (
 const (
 	// quiet is how long no file may change before a build begins: an editor writes a file in several steps.
 	quiet = 15 * time.Millisecond
+	// settle is how long after directories came to be watched one more build looks for what changed before: by then the
+	// processes that the last build started have what they need of the machine.
+	settle = 300 * time.Millisecond
 	// patience is how long changes that do not end hold a build back.
 	patience = 500 * time.Millisecond
 	// maxWatched is how many directories are watched; what is in others is seen with the next change in one of these.
@@ -110,7 +113,7 @@ func (w *watcher) run(ctx context.Context) error {
 		if w.again && first.IsZero() {
 			first = time.Now()
 			last = first
-			timer.Reset(quiet)
+			timer.Reset(settle)
 		}
 		w.again = false
 		select {
