@@ -63,6 +63,7 @@ in the same project root, the nearest directory above with .git: it joins the st
 		if o.Ephemeral && fs.Changed("state-dir") {
 			return usagef("--state-dir and --ephemeral exclude each other")
 		}
+		collectLess(sys)
 		o.SessionTimeout, o.PausedTimeout, o.ApprovalWindow = timeouts.session, timeouts.paused, timeouts.approval
 		if len(args) > 0 {
 			return runProjects(sys, projectRun{flags: fs, options: project, dirs: args, alone: alone}, o)

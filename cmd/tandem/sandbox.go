@@ -21,7 +21,7 @@ const programCommand = "sandbox-program"
 func newSandbox(sys system) *cobra.Command {
 	var listen string
 	processes, waiting, linger, require := 0, 1024, 30*time.Second, false
-	p := &process{sys: sys, traced: true, gogc: true}
+	p := &process{sys: sys, traced: true}
 	p.serve = func(ctx context.Context, log *slog.Logger) error {
 		executable, err := os.Executable()
 		if err != nil {
