@@ -276,20 +276,68 @@ func (i *imported) endLoan() bool {
 	return i.refs > 0
 }
 
-// chain lines calls up: each begins when the one before has entered what it calls.
+// chain lines calls up: each begins when all before it have entered what they call.
 type chain struct {
-	mu sync.Mutex // guards last
-	// last is closed when the last call in the line has entered; nil when there is none.
-	last chan struct{}
+	mu sync.Mutex // guards last, and the places
+	// last is the end of the line; nil when all have entered.
+	last *place
 }
 
-// join takes the next place: before is to be waited for, and entered to be called once the call has entered, or is over.
-func (c *chain) join() (before <-chan struct{}, entered func()) {
-	mine := make(chan struct{})
+// place is a call's in a chain.
+type place struct {
+	chain *chain
+	// before is closed when all before have entered; nil for a place that was the first from the beginning.
+	before chan struct{}
+	// next is the one behind.
+	next *place
+	// first is true when all before have entered, and entered when this one has.
+	first, entered bool
+}
+
+// join takes the next place: its before is to be waited for, and enter to be called once the call has entered, or is over.
+func (c *chain) join() *place {
 	c.mu.Lock()
-	before, c.last = c.last, mine
-	c.mu.Unlock()
-	return before, sync.OnceFunc(func() { close(mine) })
+	defer c.mu.Unlock()
+	p := &place{chain: c, first: c.last == nil}
+	if !p.first {
+		p.before = make(chan struct{})
+		c.last.next = p
+	}
+	c.last = p
+	return p
+}
+
+// enter lets those behind begin, once all before have entered too. It may be called more than once.
+func (p *place) enter() {
+	c := p.chain
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if p.entered {
+		return
+	}
+	p.entered = true
+	for p != nil && p.first && p.entered {
+		if c.last == p {
+			c.last = nil
+		} else {
+			p.next.first = true
+			close(p.next.before)
+		}
+		p = p.next
+	}
+}
+
+// wait returns when all before have entered, or with the error of ctx.
+func (p *place) wait(ctx context.Context) error {
+	if p.before == nil {
+		return nil
+	}
+	select {
+	case <-p.before:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 }
 
 // result is what calls can be made on while, and after, the call runs that gives it.

@@ -17,11 +17,10 @@ type stubRun struct {
 	cancel  context.CancelCauseFunc
 	stop    context.CancelFunc
 	// in is what is called, of on.
-	in      Invocation
-	on      func(context.Context, Invocation) (Value, error)
-	result  *result
-	before  <-chan struct{}
-	entered func()
+	in     Invocation
+	on     func(context.Context, Invocation) (Value, error)
+	result *result
+	place  *place
 }
 
 // run begins a call of the other side's. An error ends the stream.
@@ -55,14 +54,14 @@ func (s *session) run(call *dopb.StubCall) error {
 	}
 	r := &stubRun{session: s, call: call, in: invocationOf(call.GetRequest(), stubs), on: on, result: newResult()}
 	r.begin()
-	r.before, r.entered = line.join()
+	r.place = line.join()
 	if err := s.admit(r); err != nil {
-		r.entered()
+		r.place.enter()
 		r.stop()
 		return refuse(err)
 	}
 	if !s.spawn(r.run) {
-		r.entered()
+		r.place.enter()
 		s.forget(r)
 		return refuse(drainingError())
 	}
@@ -114,7 +113,7 @@ func (r *stubRun) begin() {
 			end()
 		}
 	}
-	r.ctx = WithSent(ctx, func() { r.entered() })
+	r.ctx = WithSent(ctx, func() { r.place.enter() })
 }
 
 // admit makes a call one of those that run.
@@ -143,14 +142,8 @@ func (s *session) forget(r *stubRun) {
 
 // run makes the call and replies.
 func (r *stubRun) run() {
-	if r.before != nil {
-		select {
-		case <-r.before:
-		case <-r.ctx.Done():
-		}
-	}
 	v, err := r.invoke()
-	r.entered()
+	r.place.enter()
 	reply := &dopb.StubReply{Id: r.call.GetId()}
 	switch {
 	case err == nil && len(v.Bytes) > MaxValueBytes:
@@ -193,6 +186,9 @@ func (r *stubRun) end(keep bool) bool {
 
 func (r *stubRun) invoke() (v Value, err error) {
 	defer recoverInto(&err)
+	if err := r.place.wait(r.ctx); err != nil {
+		return Value{}, contextError(r.ctx, err)
+	}
 	return r.on(r.ctx, r.in)
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 
@@ -194,6 +195,51 @@ func TestDrainAfterCallback(t *testing.T) {
 		synctest.Wait()
 		if f.count() != 1 {
 			t.Errorf("%d references, want 1: the stream goes on", f.count())
+		}
+	})
+}
+
+// A call that is given up while it waits for its turn lets none behind it overtake those before.
+func TestCanceledCallKeepsOrder(t *testing.T) {
+	t.Parallel()
+	var entered chan string
+	var release chan struct{}
+	g := newFake("g", func(ctx context.Context, in sidecar.Invocation) (sidecar.Value, error) {
+		if in.Path[0] == "first" {
+			<-release
+		}
+		entered <- in.Path[0]
+		sidecar.Entered(ctx)
+		return sidecar.Value{Bytes: encoded(t, in.Path[0])}, nil
+	})
+	bubble(t, handler(giving(t, g)), func(t *testing.T, n *network) {
+		entered, release = make(chan string, 9), make(chan struct{})
+		v, err := n.link.Invoke(t.Context(), target("x"), call("get"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer v.Drop()
+		var calls sync.WaitGroup
+		start := func(ctx context.Context, name string) {
+			calls.Go(func() { _, _ = v.Stubs[0].Invoke(ctx, call(name)) })
+			synctest.Wait()
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		start(t.Context(), "first")
+		start(ctx, "second")
+		start(t.Context(), "third")
+		cancel()
+		synctest.Wait()
+		start(t.Context(), "fourth")
+		if len(entered) > 0 {
+			t.Errorf("%s overtakes", <-entered)
+		}
+		close(release)
+		calls.Wait()
+		for _, want := range []string{"first", "third", "fourth"} {
+			if got := <-entered; got != want {
+				t.Errorf("got %s, want %s", got, want)
+			}
 		}
 	})
 }
