@@ -16,7 +16,7 @@ type pool struct {
 	// closing counts the isolates that are being closed after a fault.
 	closing sync.WaitGroup
 
-	// mu guards what follows; it is not held while an isolate starts.
+	// mu guards what follows, and that none is added to closing once closed; it is not held while an isolate starts.
 	mu     sync.Mutex
 	seats  []*seat
 	closed bool
@@ -96,19 +96,15 @@ func (p *pool) live(ctx context.Context, s *seat) (*isolate.Isolate, error) {
 	if s.isolate != nil {
 		select {
 		case <-s.isolate.Condemned():
-			p.closing.Go(s.isolate.Close) // it waits for what the isolate's events read, from slow clients too
-			s.isolate = nil
-			s.running.Store(nil)
 		default:
 			return s.isolate, nil
 		}
 	}
-	p.mu.Lock()
-	closed := p.closed
-	p.mu.Unlock()
-	if closed {
+	if !p.replace(s.isolate) {
 		return nil, isolate.ErrClosed
 	}
+	s.isolate = nil
+	s.running.Store(nil)
 	i, err := isolate.New(context.WithoutCancel(ctx), p.program, p.options)
 	if err != nil {
 		return nil, err
@@ -116,6 +112,16 @@ func (p *pool) live(ctx context.Context, s *seat) (*isolate.Isolate, error) {
 	s.isolate = i
 	s.running.Store(i)
 	return i, nil
+}
+
+// replace begins to close an isolate after a fault, if there is one. It reports false when the pool is closed.
+func (p *pool) replace(i *isolate.Isolate) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !p.closed && i != nil {
+		p.closing.Go(i.Close) // it waits for what the isolate's events read, from slow clients too
+	}
+	return !p.closed
 }
 
 // open returns how many contexts of events have not ended: those that run, and those with tasks of ctx.waitUntil.
