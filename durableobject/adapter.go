@@ -95,6 +95,7 @@ func (g *goInstance) Fetch(ctx context.Context, w http.ResponseWriter, r *http.R
 	if !ok {
 		return actor.ErrNoFetchHandler
 	}
+	delete(r.Header, sidecar.HeaderCF) // it is for scripts, and no header that could be passed on
 	return f.Fetch(ctx, w, r)
 }
 

@@ -15,6 +15,10 @@ const (
 	keyTracestate  = "tracestate"
 )
 
+// HeaderCF is where a request between scripts has its cf, as JSON, among its header fields. It is no name that a field of
+// HTTP can have, so that no client and no script can set it; nobody may send it to the world.
+const HeaderCF = ":cf"
+
 // traceFields are the two W3C Trace Context fields; it is the carrier that the propagator fills.
 type traceFields struct{ parent, state string }
 

@@ -108,7 +108,7 @@ func (r *Realm) packResponse(p *Response, to Sender) v8value.Value {
 	set(out, "kind", p.kind)
 	set(out, "headers", packHeaders(p.headers))
 	set(out, "body", r.packBody(&p.body, to))
-	set(out, "cf", r.packData(p.cf))
+	set(out, "cf", r.packCF(p.cf))
 	return out
 }
 
@@ -122,16 +122,8 @@ func (r *Realm) packRequest(q *Request, to Sender) v8value.Value {
 	set(out, "redirect", q.redirect)
 	set(out, "headers", packHeaders(r.headersOf(q)))
 	set(out, "body", r.packBody(&q.body, to))
-	set(out, "cf", r.packData(q.cf))
+	set(out, "cf", r.packCF(q.cfOf()))
 	return out
-}
-
-// packData takes plain data apart.
-func (r *Realm) packData(v goja.Value) v8value.Value {
-	if v == nil {
-		return v8value.Undefined{}
-	}
-	return r.Serialize(v, SerializeOptions{PlainOnly: true})
 }
 
 // packBody takes a body from the script: null, its bytes, or an array of what the Sender says and the length.
@@ -242,7 +234,7 @@ func (r *Realm) unpackResponse(o *v8value.Object, from Receiver) (goja.Value, bo
 	status, _ := o.Get("status").(float64)
 	p := &Response{
 		status: int(status), statusText: textOf(o, "statusText"), kind: textOf(o, "kind"),
-		headers: unpackHeaders(o.Get("headers")), cf: r.unpackData(o.Get("cf")),
+		headers: unpackHeaders(o.Get("headers")), cf: r.unpackCF(o.Get("cf")),
 	}
 	var ok bool
 	p.body, ok = unpackBody(o.Get("body"), from)
@@ -252,18 +244,11 @@ func (r *Realm) unpackResponse(o *v8value.Object, from Receiver) (goja.Value, bo
 func (r *Realm) unpackRequest(o *v8value.Object, from Receiver) (goja.Value, bool) {
 	q := &Request{
 		method: textOf(o, "method"), url: textOf(o, "url"), redirect: textOf(o, "redirect"),
-		headers: unpackHeaders(o.Get("headers")), cf: r.unpackData(o.Get("cf")),
+		headers: unpackHeaders(o.Get("headers")), cf: r.unpackCF(o.Get("cf")),
 	}
 	var ok bool
 	q.body, ok = unpackBody(o.Get("body"), from)
 	return r.request.wrap(q), ok
-}
-
-func (r *Realm) unpackData(v v8value.Value) goja.Value {
-	if _, missing := v.(v8value.Undefined); missing {
-		return nil
-	}
-	return r.Deserialize(v, DeserializeOptions{})
 }
 
 // CutStream is the error of a stream from another script that ends before its time.

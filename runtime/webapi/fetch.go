@@ -11,6 +11,7 @@ import (
 
 	"github.com/dop251/goja"
 
+	"github.com/tandem-do/tandem/proto/sidecar"
 	"github.com/tandem-do/tandem/runtime/isolate"
 )
 
@@ -24,7 +25,7 @@ func (r *Realm) installFetch() error {
 			if len(call.Arguments) == 0 {
 				r.throwType("Failed to execute 'fetch' on 'ServiceWorkerGlobalScope': parameter 1 is not of type 'Request or string'.")
 			}
-			return r.Fetch(call.Argument(0), call.Argument(1), r.options.Fetch)
+			return r.fetch(call.Argument(0), call.Argument(1), r.options.Fetch, false)
 		})
 	})
 	return r.isolate.DefineGlobal("fetch", f)
@@ -33,9 +34,15 @@ func (r *Realm) installFetch() error {
 // Fetcher sends a request, from any goroutine.
 type Fetcher = func(ctx context.Context, q *http.Request) (*http.Response, error)
 
-// Fetch is fetch(input, init) through a way out of the caller's: of the global fetch, a service binding, a stub. It
-// returns a promise of the Response; what is wrong with the arguments it throws.
+// Fetch is fetch(input, init) to another script through a way out of the caller's: of a service binding, a stub. It
+// returns a promise of the Response; what is wrong with the arguments it throws. The request's cf goes as
+// sidecar.HeaderCF, so that send has to lead to one of our processes.
 func (r *Realm) Fetch(input, init goja.Value, send Fetcher) goja.Value {
+	return r.fetch(input, init, send, true)
+}
+
+// fetch is Fetch; without carryCF the request's cf stays here.
+func (r *Realm) fetch(input, init goja.Value, send Fetcher, carryCF bool) goja.Value {
 	r.requireEvent()
 	q := r.newRequest(input, init)
 	switch scheme, _, _ := strings.Cut(q.url, ":"); scheme {
@@ -54,6 +61,9 @@ func (r *Realm) Fetch(input, init goja.Value, send Fetcher) goja.Value {
 	out, err := r.outgoing(q)
 	if err != nil {
 		r.throwType("Fetch API cannot load: %s", q.url)
+	}
+	if cf := q.cfOf(); cf != nil && carryCF {
+		out.Header[sidecar.HeaderCF] = []string{cf.json(r)}
 	}
 	redirect := q.redirect
 	work := func(ctx context.Context) func() (goja.Value, error) {
@@ -213,7 +223,7 @@ func (r *Realm) sendBeacon(call goja.FunctionCall) goja.Value {
 	if v := call.Argument(1); !isNullish(v) {
 		_ = init.Set("body", v)
 	}
-	promise := r.Fetch(call.Argument(0), init, r.options.Fetch)
+	promise := r.fetch(call.Argument(0), init, r.options.Fetch, false)
 	r.isolate.RequireEvent().Context().WaitUntil(promise)
 	return r.rt.ToValue(true)
 }

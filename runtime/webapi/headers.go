@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"github.com/dop251/goja"
+
+	"github.com/tandem-do/tandem/proto/sidecar"
 )
 
 // Headers is what is behind a Headers object.
@@ -24,6 +26,9 @@ const setCookie = "set-cookie"
 func newHeaders(h http.Header, immutable bool) *Headers {
 	out := &Headers{immutable: immutable, list: make([]header, 0, len(h))}
 	for name, values := range h {
+		if name == sidecar.HeaderCF {
+			continue // it is none
+		}
 		lower := strings.ToLower(name)
 		for _, v := range values {
 			out.list = append(out.list, header{lower, v})

@@ -139,7 +139,7 @@ func (r *Realm) Isolate() *isolate.Isolate { return r.isolate }
 type intrinsics struct {
 	arrayValues, jsonStringify, isView, functionText goja.Callable
 	getTime, mapEntries, setValues, mapSet, setAdd   goja.Callable
-	describe, toISOString                            goja.Callable
+	describe, toISOString, freeze                    goja.Callable
 	// unbox are the methods valueOf of the classes of boxed values.
 	unbox           map[string]goja.Callable
 	classes         map[string]*goja.Object
@@ -173,7 +173,7 @@ func (r *Realm) takeIntrinsics() error {
 	in.getTime = method("Date", "prototype", "getTime")
 	in.mapEntries, in.mapSet = method("Map", "prototype", "entries"), method("Map", "prototype", "set")
 	in.setValues, in.setAdd = method("Set", "prototype", "values"), method("Set", "prototype", "add")
-	in.describe = method("Object", "getOwnPropertyDescriptor")
+	in.describe, in.freeze = method("Object", "getOwnPropertyDescriptor"), method("Object", "freeze")
 	in.toISOString = method("Date", "prototype", "toISOString")
 	if f := method("Symbol", "for"); f != nil {
 		r.inspectSymbol, _ = r.call(f, goja.Undefined(), r.rt.ToValue("nodejs.util.inspect.custom")).(*goja.Symbol)

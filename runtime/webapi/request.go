@@ -13,25 +13,29 @@ type Request struct {
 	body
 	method string
 	url    string
-	// headers is nil until it is asked for, while incoming holds them.
+	// headers is nil until it is asked for, while origin holds them.
 	headers     *Headers
 	headersView *goja.Object
-	incoming    http.Header
-	redirect    string
+	// origin is the request that came; nil for one that a script made.
+	origin   *http.Request
+	redirect string
 	// signal is the AbortSignal, or nil until it is asked for.
 	signal goja.Value
-	// cf is the value of the attribute, or nil.
-	cf        goja.Value
+	// cf is nil for none, and while lookCF has to say what it is: see cfOf.
+	cf        *properties
+	lookCF    CF
 	cache     string
 	keepalive bool
 }
 
 // NewRequest makes a Request of an incoming one. Its body is read when the script reads it.
-func (r *Realm) NewRequest(in *http.Request) *goja.Object { return r.request.wrap(incomingRequest(in)) }
+func (r *Realm) NewRequest(in *http.Request) *goja.Object {
+	return r.request.wrap(incomingRequest(in, carriedCF))
+}
 
-func incomingRequest(in *http.Request) *Request {
+func incomingRequest(in *http.Request, cf CF) *Request {
 	q := &Request{
-		method: in.Method, url: requestURL(in), incoming: in.Header, redirect: "manual",
+		method: in.Method, url: requestURL(in), origin: in, redirect: "manual", lookCF: cf,
 		body: readerBody(in.Body, in.ContentLength),
 	}
 	if in.Body == http.NoBody {
@@ -59,8 +63,7 @@ func requestURL(in *http.Request) string {
 
 func (r *Realm) headersOf(q *Request) *Headers {
 	if q.headers == nil {
-		q.headers = newHeaders(q.incoming, true)
-		q.incoming = nil
+		q.headers = newHeaders(q.origin.Header, true)
 	}
 	return q.headers
 }
@@ -99,7 +102,8 @@ func (r *Realm) newRequest(input, init goja.Value) *Request {
 	initObject := r.initOf(init, "Failed to construct 'Request': constructor parameter 2", "RequestInitializerDict or Request")
 	if from, ok := r.request.of(input); ok {
 		q.url, q.method, q.redirect = from.url, from.method, from.redirect
-		q.headers, q.cf, q.signal = r.headersOf(from).clone(), from.cf, from.signal
+		q.headers, q.signal = r.headersOf(from).clone(), from.signal
+		q.copyCF(r, from)
 		q.cache = from.cache
 		if initObject == nil || isNullish(initObject.Get("body")) {
 			q.body = r.move(&from.body)
@@ -117,7 +121,8 @@ func (r *Realm) newRequest(input, init goja.Value) *Request {
 		return q
 	}
 	if from, ok := r.request.of(initObject); ok {
-		q.method, q.redirect, q.signal, q.cf = from.method, from.redirect, from.signal, from.cf
+		q.method, q.redirect, q.signal = from.method, from.redirect, from.signal
+		q.copyCF(r, from)
 		q.headers = r.headersOf(from).clone()
 		q.body = r.fork(&from.body)
 		return q
@@ -157,7 +162,7 @@ func (r *Realm) applyRequestInit(q *Request, init *goja.Object) {
 		}
 	}
 	if v := init.Get("cf"); !isMissing(v) {
-		q.cf = v
+		q.cf, q.lookCF = r.newProperties(v, "RequestInitializerDict"), nil
 	}
 	if v := init.Get("cache"); !isMissing(v) {
 		if !r.dated.cacheOption {
@@ -190,8 +195,9 @@ func (r *Realm) cloneRequest(q *Request) *goja.Object {
 	forked := r.fork(&q.body)
 	copied := &Request{
 		method: q.method, url: q.url, headers: r.headersOf(q).clone(), redirect: q.redirect, body: forked,
-		cf: q.cf, signal: q.signal, cache: q.cache,
+		signal: q.signal, cache: q.cache,
 	}
+	copied.copyCF(r, q)
 	copied.headers.immutable = q.headers.immutable
 	return r.request.wrap(copied)
 }
@@ -224,12 +230,7 @@ func (r *Realm) installRequest() error {
 		}
 		return q.signal
 	}, nil)
-	c.attribute("cf", func(q *Request) goja.Value {
-		if q.cf == nil {
-			return goja.Undefined()
-		}
-		return q.cf
-	}, nil)
+	c.attribute("cf", func(q *Request) goja.Value { return q.cfOf().view(r) }, nil)
 	text("integrity", func(*Request) string { return "" })
 	c.attribute("keepalive", func(q *Request) goja.Value { return r.rt.ToValue(q.keepalive) }, nil)
 	c.attribute("cache", func(q *Request) goja.Value {

@@ -20,7 +20,8 @@ type Response struct {
 	redirected  bool
 	kind        string
 	webSocket   goja.Value
-	cf          goja.Value
+	// cf is nil for none.
+	cf *properties
 	// manualEncoding is set when the script has encoded the body as the headers say.
 	manualEncoding bool
 }
@@ -44,7 +45,7 @@ func (r *Realm) newResponse(init goja.Value, content body, contentType string) *
 	p.headers.list = made.room[:0]
 	if o := r.initOf(init, "Failed to construct 'Response': constructor parameter 2", "InitializerDict or Response"); o != nil {
 		if from, ok := r.response.of(o); ok {
-			p.status, p.statusText, p.cf = from.status, from.statusText, from.cf
+			p.status, p.statusText, p.cf = from.status, from.statusText, from.cf.copied(r)
 			p.headers = from.headers.clone()
 		} else {
 			r.applyResponseInit(p, o)
@@ -84,7 +85,7 @@ func (r *Realm) applyResponseInit(p *Response, init *goja.Object) {
 		r.fillHeaders(p.headers, v, "Incorrect type for the 'headers' field on 'InitializerDict': the provided value is not")
 	}
 	if v := init.Get("cf"); !isMissing(v) {
-		p.cf = v
+		p.cf = r.newProperties(v, "InitializerDict")
 	}
 	if v := init.Get("encodeBody"); !isMissing(v) {
 		switch r.text(v) {
@@ -105,7 +106,7 @@ func (r *Realm) cloneResponse(p *Response) *goja.Object {
 		r.throwType("Cannot clone a response to a WebSocket handshake.")
 	}
 	copied := *p
-	copied.body = r.fork(&p.body)
+	copied.body, copied.cf = r.fork(&p.body), p.cf.copied(r)
 	copied.headers, copied.headersView = p.headers.clone(), nil
 	copied.headers.immutable = p.headers.immutable
 	return r.response.wrap(&copied)
@@ -142,12 +143,7 @@ func (r *Realm) installResponse() error {
 		}
 		return p.webSocket
 	}, nil)
-	c.attribute("cf", func(p *Response) goja.Value {
-		if p.cf == nil {
-			return goja.Undefined()
-		}
-		return p.cf
-	}, nil)
+	c.attribute("cf", func(p *Response) goja.Value { return p.cf.view(r) }, nil)
 	attribute("type", func(p *Response) any { return p.kind })
 	return c.install()
 }

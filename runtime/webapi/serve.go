@@ -20,8 +20,8 @@ type Call struct {
 	Entrypoint string
 	// Props makes ctx.props; nil makes an empty object. It runs on the isolate's goroutine.
 	Props func(*Realm) goja.Value
-	// CF makes request.cf; nil leaves it undefined. It runs on the isolate's goroutine.
-	CF func(*Realm) goja.Value
+	// CF says what request.cf is; nil means what came with the request, from another script.
+	CF CF
 	// Context is where the event's input and output belongs; nil makes one for it alone.
 	Context *isolate.Context
 }
@@ -103,11 +103,11 @@ func (d *fetchEvent) start(e *isolate.Event) (goja.Value, error) {
 	if d.to.Props != nil {
 		props = d.to.Props(r)
 	}
-	q := incomingRequest(d.in)
-	if d.to.CF != nil {
-		q.cf = d.to.CF(r)
+	cf := d.to.CF
+	if cf == nil {
+		cf = carriedCF
 	}
-	return r.Call(e, d.to.Entrypoint, "fetch", r.request.wrap(q), props)
+	return r.Call(e, d.to.Entrypoint, "fetch", r.request.wrap(incomingRequest(d.in, cf)), props)
 }
 
 func (d *fetchEvent) finish(e *isolate.Event, v goja.Value) error {

@@ -52,7 +52,8 @@ type Options struct {
 	OnStuck func()
 	// Fetch sends requests to the world; nil refuses them.
 	Fetch webapi.Fetcher
-	// Development shows clients the stacks of uncaught errors, and takes /cdn-cgi/local/scheduled.
+	// Development shows clients the stacks of uncaught errors, takes /cdn-cgi/local/scheduled, and has request.cf be a
+	// placeholder.
 	Development bool
 	// OnLog is told of console lines and uncaught errors, from any goroutine. It must not block.
 	OnLog func(isolate.Entry)
@@ -260,6 +261,8 @@ type Script struct {
 	o    Options
 	log  *slog.Logger
 	pool *pool
+	// cf is request.cf of a client's request; nil means that there is none.
+	cf webapi.CF
 	// running counts the events that were let in, and retired is true once they belong to another version.
 	running atomic.Int64
 	retired atomic.Bool
@@ -289,6 +292,9 @@ func New(ctx context.Context, o Options, caller sidecar.Caller) (*Script, error)
 		Namespace: func(key string) *binding.Namespace { return binding.NewNamespace(key, caller) },
 	}
 	s := &Script{o: o, log: o.Log}
+	if o.Development {
+		s.cf = developmentCF
+	}
 	bindings.Service = func(to bundle.Service) env.Service { return s.service(to, caller) }
 	iso := bindings.Isolate(webapi.Options{Fetch: o.Fetch})
 	iso.Limits, iso.OnLog, iso.Log, iso.OnStuck = o.Limits, o.OnLog, o.Log, o.OnStuck

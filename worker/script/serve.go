@@ -40,7 +40,7 @@ func (s *Script) fetch(w http.ResponseWriter, r *http.Request) (int, error) {
 		return 0, err
 	}
 	defer release()
-	reply, err := webapi.Deliver(r.Context(), i, r, webapi.Call{})
+	reply, err := webapi.Deliver(r.Context(), i, r, webapi.Call{CF: s.cf})
 	if err != nil {
 		return 0, err
 	}

@@ -40,6 +40,8 @@ export function handle(name, request, env, ctx) {
       return Response.json({ a: 1 });
     case "url":
       return Response.json([request.url, request.method, request.redirect]);
+    case "cf":
+      return Response.json([request.cf ?? null, Object.isFrozen(request.cf), Object.isFrozen(request.cf?.a), Object.isFrozen(request.clone().cf)]);
     case "redirect":
       return Response.redirect("http://example.com/", 303);
     case "teapot":

@@ -201,6 +201,8 @@ export class Probe extends DurableObject {
         return Response.json([...request.headers].filter(([k]) => k.startsWith("x-")));
       case "/url":
         return Response.json([request.url, request.method, request.redirect, request.cf ?? "none"]);
+      case "/cf":
+        return Response.json([request.cf ?? null, Object.isFrozen(request.cf), Object.isFrozen(request.cf?.a), Object.isFrozen(request.clone().cf)]);
       case "/throw":
         throw new TypeError("in fetch");
       case "/undefined":
