@@ -1,11 +1,9 @@
 package script
 
 import (
-	"errors"
 	"net/http"
 	"net/http/httptest"
 	"runtime"
-	"sync"
 	"testing"
 
 	"github.com/tandem-do/tandem/runtime/isolate"
@@ -64,29 +62,5 @@ func TestPoolChooses(t *testing.T) {
 	fourth, _ := hold(p.seats[1])
 	for _, release := range []func(){waiting, computing, second, third, fourth} {
 		release()
-	}
-}
-
-// What asks for an isolate while the pool closes gets none, and begins nothing that the pool would have to wait for.
-func TestPoolClosing(t *testing.T) {
-	t.Parallel()
-	program, err := isolate.Compile(isolate.Source{Name: "w.js", Code: `(function () { return {}; })`})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for range 30 {
-		p := newPool(program, 1, isolate.Options{})
-		if _, err := p.live(t.Context(), p.seats[0]); err != nil {
-			t.Fatal(err)
-		}
-		var asking sync.WaitGroup
-		for range 4 {
-			asking.Go(func() {
-				for err := error(nil); !errors.Is(err, isolate.ErrClosed); _, err = p.live(t.Context(), p.seats[0]) {
-				}
-			})
-		}
-		p.close()
-		asking.Wait()
 	}
 }
