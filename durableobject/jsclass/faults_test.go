@@ -97,3 +97,26 @@ func TestFaultWhileReading(t *testing.T) {
 		t.Error("the reader goes on")
 	}
 }
+
+// An object that awaits what the engine takes for a promise is reset alone.
+func TestFalsePromise(t *testing.T) {
+	t.Parallel()
+	w := &world{t: t, isolates: 1}
+	defer w.start(makeBundle(t, "2026-04-01", probe(map[string]string{
+		"awaits": `await s.get("a"); await ({ constructor: Promise })`,
+		"calls":  `return this.n = (this.n ?? 0) + 1`,
+	}), "Probe"), vfs.NewMem())()
+	for _, c := range [][3]string{
+		{"p", "calls", "1"}, {"o", "calls", "1"},
+		{"o", "awaits", "TypeError: An object was awaited that is no promise, though its constructor is Promise. [reset]"},
+		{"o", "calls", "1"}, {"p", "calls", "2"},
+	} {
+		got, err := callStub(t.Context(), w.stub("Probe", c[0]), c[1])
+		if err != nil {
+			got = describe(err)
+		}
+		if got != c[2] {
+			t.Errorf("%s of %s: got %s, want %s", c[1], c[0], got, c[2])
+		}
+	}
+}

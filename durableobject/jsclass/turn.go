@@ -8,6 +8,7 @@ import (
 	"github.com/dop251/goja"
 
 	"github.com/tandem-do/tandem/durableobject/actor"
+	"github.com/tandem-do/tandem/proto/sidecar"
 	"github.com/tandem-do/tandem/runtime/isolate"
 )
 
@@ -94,7 +95,7 @@ func (o *object) look() {
 	}
 }
 
-// stopped resets the object after a turn that was stopped for a limit: what it holds may be half done. It is
+// stopped resets the object after a turn that was stopped: what it holds may be half done. It is
 // isolate.ContextOptions.Stopped.
 func (o *object) stopped(x *isolate.Exception) {
 	if log := o.class.script.o.OnLog; log != nil {
@@ -118,6 +119,8 @@ func crashOf(x *isolate.Exception) (actor.BrokenReason, error) {
 		return actor.ReasonExceededCPU, errExceededCPU
 	case isolate.OutcomeExceededMemory:
 		return actor.ReasonExceededMemory, errExceededMemory
+	case isolate.OutcomeException:
+		return actor.ReasonPanic, &sidecar.Error{Name: x.Name, Message: x.Message}
 	}
 	return actor.ReasonPanic, errEngine
 }

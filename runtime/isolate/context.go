@@ -23,8 +23,8 @@ type ContextOptions struct {
 	// the host, and whether there are tasks of ctx.waitUntil. It is called on the isolate's goroutine, and only with
 	// Object.
 	Settled func(pending, tasks bool)
-	// Stopped is told that a turn of the context's was stopped for a limit, before its event fails. It is called on the
-	// isolate's goroutine.
+	// Stopped is told that a turn of the context's was stopped for a limit, or for what the engine cannot do, before its
+	// event fails. It is called on the isolate's goroutine.
 	Stopped func(*Exception)
 }
 

@@ -2,6 +2,7 @@ package isolate
 
 import (
 	"context"
+	"errors"
 	"sync/atomic"
 	"time"
 
@@ -264,6 +265,9 @@ func (i *Isolate) turn(in *frame, f func() error) {
 		e.context.options.Stopped(outcomeException(fired.outcome, fired.message))
 	}
 	if err != nil {
+		if x, ok := errors.AsType[*Exception](err); ok && x.halfDone && e.context.options.Stopped != nil {
+			e.context.options.Stopped(x)
+		}
 		e.fail(err)
 	}
 	i.frame = nil
@@ -325,6 +329,12 @@ func (i *Isolate) guarded(f func() error) (err error) {
 		}
 		if e, ok := r.(error); ok && uncatchable(e) {
 			err = e
+			i.rest.restore()
+			i.dropJobs()
+			return
+		}
+		if falsePromise(r) {
+			err = newFalsePromise()
 			i.rest.restore()
 			i.dropJobs()
 			return

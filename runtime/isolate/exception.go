@@ -3,6 +3,7 @@ package isolate
 import (
 	"errors"
 	"fmt"
+	"runtime"
 	"strings"
 	"unicode/utf8"
 
@@ -24,6 +25,8 @@ type Exception struct {
 	Retryable, Overloaded, Reset bool
 	// Value is what was thrown, or nil. It belongs to the isolate's goroutine.
 	Value goja.Value
+	// halfDone is true where the turn was stopped though it was within its limits.
+	halfDone bool
 }
 
 // Error returns "Name: Message".
@@ -57,6 +60,19 @@ func newHungError() *Exception     { return outcomeException(OutcomeException, h
 func newCanceledError() *Exception { return outcomeException(OutcomeCanceled, errCanceled.Error()) }
 func newInternalError() *Exception {
 	return outcomeException(OutcomeInternalError, "internal error: the JavaScript engine failed")
+}
+
+// newFalsePromise is how an event ends that falsePromise is true of.
+func newFalsePromise() *Exception {
+	const text = "An object was awaited that is no promise, though its constructor is Promise."
+	return &Exception{Outcome: OutcomeException, Name: "TypeError", Message: text, Stack: "TypeError: " + text, halfDone: true}
+}
+
+// falsePromise reports whether the engine panicked because it was to await an object that is no promise but whose
+// constructor is Promise, such as a Proxy of one: it takes that for a promise. Nothing was changed by then.
+func falsePromise(fault any) bool {
+	e, ok := fault.(*runtime.TypeAssertionError)
+	return ok && strings.HasSuffix(e.Error(), ", not *goja.Promise")
 }
 
 // uncatchable reports whether err is one that no code of the script's can catch.

@@ -498,3 +498,25 @@ func TestWeakCollections(t *testing.T) {
 		t.Errorf("%d MiB of 200 stayed", live>>20)
 	}
 }
+
+// An object that the engine takes for a promise ends the event that awaits it, and no other.
+func TestFalsePromises(t *testing.T) {
+	t.Parallel()
+	i := newIsolate(t, `
+		const later = () => new Promise((r) => setTimeout(r, 1));
+		export const own = async () => { await ({ constructor: Promise }); };
+		export const continued = async () => { await later(); try { await Object.create(Promise.prototype); } finally { 0; } };
+		export const proxy = async () => { await 0; await [1].map(async () => { await new Proxy(later(), {}); })[0]; };
+		export const timed = () => new Promise(() => setTimeout(async () => { await Promise.prototype; }, 1));
+		export const well = async () => { await later(); return await Promise.resolve("well"); };
+	`, Options{})
+	for _, name := range []string{"own", "continued", "proxy", "timed"} {
+		_, err := call(t, i, name)
+		if x, ok := errors.AsType[*Exception](err); !ok || x.Name != "TypeError" || x.Outcome != OutcomeException {
+			t.Errorf("%s: got %v", name, err)
+		}
+		if got, err := call(t, i, "well"); err != nil || got != "well" {
+			t.Errorf("after %s: got %s, %v", name, got, err)
+		}
+	}
+}
