@@ -319,6 +319,8 @@ func (d *decoder) main() {
 		d.fail("main", main, "%q is %q: Python Workers are not supported", "main", main.text)
 	}
 	d.p.Build.Entry = d.path(main.text)
+	d.p.main = *d.fault(main.start, main.end, "%q is %q, and there is no such file", "main", main.text)
+	d.p.main.Key = "main"
 }
 
 // path makes a path of the configuration absolute.

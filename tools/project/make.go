@@ -17,14 +17,14 @@ type MakeOptions struct {
 }
 
 // Make runs the project's build command, builds its script and makes a bundle of both. A fault of the project is a
-// *build.Error.
+// *build.Error, or an *Error when the script's file is not there.
 func (p *Project) Make(ctx context.Context, o MakeOptions) (*bundle.Bundle, []build.Message, error) {
 	if err := p.runCommand(ctx, o); err != nil {
 		return nil, nil, err
 	}
 	r, err := build.Build(ctx, p.Build)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, p.explain(err)
 	}
 	b, err := r.Bundle(p.Manifest)
 	return b, r.Warnings, err // Bundle adds warnings

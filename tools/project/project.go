@@ -47,6 +47,9 @@ type Project struct {
 	Diagnostics []Diagnostic
 	// Keys are the paths of the keys that were there and are not supported, each once, sorted.
 	Keys []string
+
+	// main is what to say when the script's file is not there.
+	main Diagnostic
 }
 
 // FileNames are the names of a configuration, the one that counts first. Like wrangler: config-helpers.ts.

@@ -238,7 +238,7 @@ func (w *watcher) build(ctx context.Context, command bool) Update {
 		if failed, ok := errors.AsType[*build.Error](err); ok {
 			w.inputs = slices.Compact(slices.Sorted(slices.Values(append(w.inputs, failed.Inputs...))))
 		}
-		return Update{Project: p, Err: err}
+		return Update{Project: p, Err: p.explain(err)}
 	}
 	w.inputs = r.Inputs
 	b, err := r.Bundle(p.Manifest) // it adds warnings

@@ -98,7 +98,7 @@ func (b *Builder) Build(ctx context.Context) (*Result, error) {
 	warnings := append(b.seen.warnings(), messages(r.Warnings, api.WarningMessage)...)
 	if len(r.Errors) > 0 {
 		return nil, &Error{Messages: messages(b.explain(r.Errors), api.ErrorMessage), Warnings: warnings,
-			Inputs: b.seen.files()}
+			Inputs: b.seen.files(), NoEntry: slices.ContainsFunc(r.Errors, b.lacksEntry)}
 	}
 	return b.result(&r, warnings)
 }

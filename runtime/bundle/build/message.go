@@ -59,6 +59,8 @@ type Error struct {
 	Warnings []Message
 	// Inputs are files that the failed build has read beside those of the build before, as far as they are known.
 	Inputs []string
+	// NoEntry is true when the script's main file is not there.
+	NoEntry bool
 }
 
 // Error returns all messages, one a line.

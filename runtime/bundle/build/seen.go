@@ -66,6 +66,11 @@ func (s *seen) warnings() []Message {
 	return list
 }
 
+// lacksEntry reports whether a message is that the main file is not there.
+func (b *Builder) lacksEntry(e api.Message) bool {
+	return e.Location == nil && e.Text == fmt.Sprintf("Could not resolve %q", b.o.Entry)
+}
+
 // explain replaces what esbuild says of an import that it could not resolve, where there is more to say.
 func (b *Builder) explain(errs []api.Message) []api.Message {
 	s := b.seen
@@ -78,7 +83,7 @@ func (b *Builder) explain(errs []api.Message) []api.Message {
 			continue
 		}
 		name = strings.TrimSuffix(name, `"`)
-		if e.Location == nil && name == b.o.Entry {
+		if b.lacksEntry(e) {
 			list[i].Text = fmt.Sprintf("the entry %q is not there", relative(b.o.Dir, b.o.Entry))
 		}
 		if reason := s.missing[name]; reason != "" {
