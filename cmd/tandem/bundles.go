@@ -16,6 +16,7 @@ import (
 	"github.com/tandem-do/tandem/proto/sidecar"
 	"github.com/tandem-do/tandem/runtime/binding"
 	"github.com/tandem-do/tandem/runtime/deploy"
+	"github.com/tandem-do/tandem/runtime/webapi"
 )
 
 // hostedScripts are the scripts whose classes an object host runs.
@@ -25,6 +26,8 @@ type hostedScripts struct {
 	log   *slog.Logger
 	// services reaches the Workers of service bindings.
 	services sidecar.Caller
+	// cache is behind caches of all scripts, each of which has its own part. It stays when a script is replaced.
+	cache *webapi.MemoryCache
 	// stuck is called when a script cannot be stopped.
 	stuck func()
 	// mu guards running: the scripts by the places of their bundles.
@@ -62,7 +65,7 @@ func (s *hostedScripts) compile(v deploy.Version, several bool) (*jsclass.Script
 	}
 	return jsclass.New(jsclass.Options{
 		Bundle: v.Bundle, Secrets: v.Secrets, OnLog: printLog(s.sys, label), Log: s.log, Services: s.services,
-		Limits: s.flags.limits(), OnStuck: s.stuck,
+		Limits: s.flags.limits(), OnStuck: s.stuck, Cache: s.cache.Of(v.Bundle.Manifest().Name),
 		Fetch: outbound(), //nolint:bodyclose // whoever calls it closes them
 	})
 }
@@ -133,6 +136,7 @@ func (f *hostFlags) serveBundles(ctx context.Context, sys system, reflection boo
 	defer caller.Close() //nolint:errcheck // the process ends
 	scripts := &hostedScripts{
 		flags: &f.bundle, sys: sys, log: log, services: caller, stuck: func() { stop(errStuck) },
+		cache: webapi.NewMemoryCache(webapi.DefaultCacheBytes, nil),
 	}
 	defer scripts.close()
 	classes, err := scripts.start(list)

@@ -47,6 +47,8 @@ type Options struct {
 	OnStuck func()
 	// Fetch sends requests to the world; nil refuses them.
 	Fetch webapi.Fetcher
+	// Cache is behind caches, at the exits of objects; nil refuses to keep anything.
+	Cache webapi.Cache
 	// Services reaches the Workers of service bindings, the script's own too; nil refuses them.
 	Services sidecar.Caller
 	// OnLog is told of console lines and uncaught errors, from any goroutine. It must not block.
@@ -201,7 +203,7 @@ func (s *Script) isolateOptions(c clock.Clock) isolate.Options {
 			return binding.NewService(to.Worker, to.Entrypoint, to.Props, outgoing{services: s.o.Services})
 		}
 	}
-	o := bindings.Isolate(webapi.Options{Fetch: s.fetch()})
+	o := bindings.Isolate(webapi.Options{Fetch: s.fetch(), Cache: s.cache()})
 	o.Install = append(o.Install, installState)
 	o.Limits, o.Clock, o.OnLog, o.Log, o.OnStuck = s.o.Limits, isolateClock{c}, s.o.OnLog, s.o.Log, s.o.OnStuck
 	return o

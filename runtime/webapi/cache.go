@@ -11,8 +11,9 @@ import (
 
 // Cache keeps responses for scripts. Its methods may be called from any goroutine.
 type Cache interface {
-	// Match returns the response that the cache of this name has for a URL, or nil. Close its body.
-	Match(ctx context.Context, cache, url string) (*http.Response, error)
+	// Match returns the response that the cache of this name has for a URL, or nil. Close its body. Of the request's headers
+	// it gets Range and those that make it conditional; nil when there are none.
+	Match(ctx context.Context, cache, url string, header http.Header) (*http.Response, error)
 	// Put keeps a response, if its headers allow that. It does not keep r.
 	Put(ctx context.Context, cache, url string, r *http.Response, body []byte) error
 	// Delete reports whether there was a response.
@@ -69,15 +70,29 @@ func (r *Realm) installCache() error {
 	return r.isolate.DefineGlobal("caches", caches)
 }
 
-// cacheKey is the URL that a request is kept by; it reports false for a method that is never kept.
-func (r *Realm) cacheKey(call goja.FunctionCall) (string, bool) {
+// cacheRequest is the request whose URL a response is kept by; it reports false for a method that is never kept.
+func (r *Realm) cacheRequest(call goja.FunctionCall) (*Request, bool) {
 	r.requireEvent()
 	q := r.newRequest(call.Argument(0), goja.Undefined())
 	if q.method == "GET" {
-		return q.url, true
+		return q, true
 	}
 	options, ok := call.Argument(1).(*goja.Object)
-	return q.url, ok && !isMissing(options.Get("ignoreMethod")) && options.Get("ignoreMethod").ToBoolean()
+	return q, ok && !isMissing(options.Get("ignoreMethod")) && options.Get("ignoreMethod").ToBoolean()
+}
+
+// wanted are those of a request's headers that say which part of a response is wanted, and when; nil when there are none.
+func (q *Request) wanted() http.Header {
+	var out http.Header
+	for _, name := range []string{"range", "if-range", "if-none-match", "if-modified-since"} {
+		if v, ok := q.headers.get(name); ok {
+			if out == nil {
+				out = http.Header{}
+			}
+			out.Set(name, v)
+		}
+	}
+	return out
 }
 
 // cache returns the host's cache, or throws.
@@ -91,13 +106,13 @@ func (r *Realm) cache() Cache {
 var errCacheFailed = errors.New("the cache failed")
 
 func (r *Realm) cacheMatch(c *scriptCache, call goja.FunctionCall) goja.Value {
-	url, ok := r.cacheKey(call)
+	q, ok := r.cacheRequest(call)
 	if !ok {
 		return goja.Undefined()
 	}
-	cache := r.cache()
+	cache, header := r.cache(), q.wanted()
 	return r.isolate.Go(func(ctx context.Context) func() (goja.Value, error) {
-		resp, err := cache.Match(ctx, c.name, url) //nolint:bodyclose // the script closes it
+		resp, err := cache.Match(ctx, c.name, q.url, header) //nolint:bodyclose // the script closes it
 		return func() (goja.Value, error) {
 			if err != nil {
 				return nil, errCacheFailed
@@ -106,20 +121,20 @@ func (r *Realm) cacheMatch(c *scriptCache, call goja.FunctionCall) goja.Value {
 				return goja.Undefined(), nil
 			}
 			p := r.incoming(resp, false)
-			p.url = url
+			p.url = q.url
 			return r.response.wrap(p), nil
 		}
 	})
 }
 
 func (r *Realm) cacheDelete(c *scriptCache, call goja.FunctionCall) goja.Value {
-	url, ok := r.cacheKey(call)
+	q, ok := r.cacheRequest(call)
 	if !ok {
 		return r.rt.ToValue(false)
 	}
 	cache := r.cache()
 	return r.isolate.Go(func(ctx context.Context) func() (goja.Value, error) {
-		found, err := cache.Delete(ctx, c.name, url)
+		found, err := cache.Delete(ctx, c.name, q.url)
 		return func() (goja.Value, error) {
 			if err != nil {
 				return nil, errCacheFailed

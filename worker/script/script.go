@@ -52,6 +52,8 @@ type Options struct {
 	OnStuck func()
 	// Fetch sends requests to the world; nil refuses them.
 	Fetch webapi.Fetcher
+	// Cache is behind caches; nil means one in memory, of webapi.DefaultCacheBytes.
+	Cache webapi.Cache
 	// Development shows clients the stacks of uncaught errors, takes /cdn-cgi/local/scheduled, and has request.cf be a
 	// placeholder.
 	Development bool
@@ -280,6 +282,9 @@ func New(ctx context.Context, o Options, caller sidecar.Caller) (*Script, error)
 	if o.Isolates == 0 {
 		o.Isolates = runtime.GOMAXPROCS(0)
 	}
+	if o.Cache == nil {
+		o.Cache = webapi.NewMemoryCache(webapi.DefaultCacheBytes, nil)
+	}
 	m := o.Bundle.Manifest()
 	program, err := isolate.Compile(isolate.Source{
 		Name: "worker.js", Code: string(o.Bundle.Code()), SourceMap: o.Bundle.SourceMap(),
@@ -296,7 +301,7 @@ func New(ctx context.Context, o Options, caller sidecar.Caller) (*Script, error)
 		s.cf = developmentCF
 	}
 	bindings.Service = func(to bundle.Service) env.Service { return s.service(to, caller) }
-	iso := bindings.Isolate(webapi.Options{Fetch: o.Fetch})
+	iso := bindings.Isolate(webapi.Options{Fetch: o.Fetch, Cache: o.Cache})
 	iso.Limits, iso.OnLog, iso.Log, iso.OnStuck = o.Limits, o.OnLog, o.Log, o.OnStuck
 	s.pool = newPool(program, o.Isolates, iso)
 	release, _, err := s.pool.take(ctx)
