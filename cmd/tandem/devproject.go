@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -96,7 +97,13 @@ func runProjects(sys system, r projectRun, o dev.Options) error {
 	if err := r.configure(sys, &o, list); err != nil {
 		return err
 	}
+	executable, err := os.Executable()
+	if err != nil {
+		return fmt.Errorf("find the running executable: %w", err)
+	}
 	return underSignals(&o, func(ctx context.Context) error {
+		o.Executable, o.Reserve = executable, dev.NewReserve(executable, min(len(list), runtime.NumCPU()))
+		defer o.Reserve.Close()
 		watching, end := context.WithCancel(ctx)
 		defer end()
 		var group errgroup.Group

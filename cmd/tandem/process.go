@@ -41,6 +41,7 @@ type processFlags struct {
 	ratio       float64
 	traceLimit  int
 	lifeline    int
+	standby     int
 	reflection  bool
 	profiles    string
 	printConfig bool
@@ -67,7 +68,7 @@ type process struct {
 func (p *process) command(cmd *cobra.Command) *cobra.Command {
 	cmd.Args = noArguments
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return p.run(cmd.Name(), cmd.Flags()) }
-	p.flags.lifeline, p.flags.ratio = -1, 1
+	p.flags.lifeline, p.flags.standby, p.flags.ratio = -1, -1, 1
 	fs := cmd.Flags()
 	fs.SortFlags = false
 	addLogFlags(fs, &p.flags.level, &p.flags.format)
@@ -84,9 +85,10 @@ func (p *process) command(cmd *cobra.Command) *cobra.Command {
 		hide(fs, "otlp-endpoint", "trace-ratio", "trace-limit")
 	}
 	fs.IntVar(&p.flags.lifeline, "lifeline", -1, "descriptor of a pipe; drain when its other end is closed")
+	fs.IntVar(&p.flags.standby, "standby", -1, "descriptor of a socket from which the other flags come")
 	fs.StringVar(&p.flags.profiles, "profile-dir", "", "directory for a unix socket of net/http/pprof; none by default")
 	fromEnv(fs, "profile-dir", "TANDEM_PROFILE_DIR")
-	hide(fs, "lifeline", "profile-dir")
+	hide(fs, "lifeline", "standby", "profile-dir")
 	fs.BoolVar(&p.flags.printConfig, "print-config", false, "print the outcome of flags and environment, and exit")
 	return cmd
 }
@@ -120,6 +122,16 @@ func (p *process) addReflectionFlag(fs *pflag.FlagSet) {
 
 // run runs the process until it is told to end.
 func (p *process) run(name string, fs *pflag.FlagSet) error {
+	collectLess(p.sys)
+	if p.flags.standby >= 0 {
+		flags, err := dev.AwaitFlags(p.flags.standby)
+		if err != nil || flags == nil {
+			return err
+		}
+		if err := fs.Parse(flags); err != nil {
+			return usageError{err}
+		}
+	}
 	if err := applyEnv(fs, p.sys.lookup); err != nil {
 		return err
 	}
@@ -132,7 +144,6 @@ func (p *process) run(name string, fs *pflag.FlagSet) error {
 	if err := require(fs, p.required...); err != nil {
 		return err
 	}
-	collectLess(p.sys)
 	log := newLog(p.sys, p.flags.level, p.flags.format)
 	hangup := !signal.Ignored(syscall.SIGHUP) && (p.reloads == nil || !p.reloads())
 	ctx, cancel, stop := signalsOf(func() { os.Exit(exitKilled) }, hangup)

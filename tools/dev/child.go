@@ -67,6 +67,8 @@ type child struct {
 	sup *supervisor
 	// output takes what the process writes.
 	output *console.Source
+	// turn is closed when the process may start for the first time.
+	turn chan struct{}
 	// first is closed when the process was healthy for the first time.
 	first chan struct{}
 	// stop is closed to end the child, done when it has ended.
@@ -112,8 +114,14 @@ func (c *child) run() {
 	}
 }
 
-// awaitDependencies waits until the processes that this one needs were healthy; false means that the child was stopped.
+// awaitDependencies waits for the process's turn, and until those that it needs were healthy; false means that the child
+// was stopped.
 func (c *child) awaitDependencies() bool {
+	select {
+	case <-c.turn:
+	case <-c.stop:
+		return false
+	}
 	for _, name := range c.after {
 		select {
 		case <-c.sup.children[name].first:
@@ -226,14 +234,18 @@ func (c *child) start() (*exec.Cmd, error) {
 		}
 	}
 	o := c.sup.options
-	cmd := exec.Command(o.Executable, slices.Concat([]string{c.command()}, c.args, c.sup.common)...)
-	cmd.Env = slices.Concat(os.Environ(), c.env, o.fake.env)
-	cmd.ExtraFiles = append([]*os.File{c.sup.lifeline}, c.files...)
-	cmd.Stdout, cmd.Stderr = c.output, c.output
-	cmd.SysProcAttr = childAttributes()
-	cmd.WaitDelay = outputWait
-	if err := c.sup.spawner.start(cmd); err != nil {
-		return nil, fmt.Errorf("start %s: %w", o.Executable, err)
+	flags, files := slices.Concat(c.args, c.sup.common), append([]*os.File{c.sup.lifeline}, c.files...)
+	cmd := o.Reserve.take(&c.process, flags, files, c.output)
+	if cmd == nil {
+		cmd = exec.Command(o.Executable, append([]string{c.command()}, flags...)...)
+		cmd.Env = slices.Concat(os.Environ(), c.env, o.fake.env)
+		cmd.ExtraFiles = files
+		cmd.Stdout, cmd.Stderr = c.output, c.output
+		cmd.SysProcAttr = childAttributes()
+		cmd.WaitDelay = outputWait
+		if err := c.sup.spawner.start(cmd); err != nil {
+			return nil, fmt.Errorf("start %s: %w", o.Executable, err)
+		}
 	}
 	c.sup.emit(event{name: c.name, kind: eventStarted, pid: cmd.Process.Pid})
 	return cmd, nil

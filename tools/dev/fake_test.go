@@ -99,6 +99,12 @@ func fakeChild(name string, args []string) int {
 			return 1
 		}
 	}
+	if args[0] == "--standby" {
+		var err error
+		if args, err = AwaitFlags(lifelineFD); err != nil || args == nil {
+			return 1
+		}
+	}
 	flags := flag.NewFlagSet(name, flag.ExitOnError)
 	listen := flags.String("listen", "", "")
 	lifeline := flags.Int("lifeline", -1, "")

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"os"
 	"time"
 
 	"google.golang.org/grpc"
@@ -17,11 +18,20 @@ import (
 const (
 	probeTimeout = 5 * time.Second
 	probeEvery   = 10 * time.Millisecond
+	// lookEvery is the pause between looks whether a socket is there, which cost less.
+	lookEvery = 2 * time.Millisecond
 )
 
-// grpcHealth returns a check that waits until the gRPC health service at target says SERVING.
-func grpcHealth(target string) func(context.Context) error {
+// grpcHealth returns a check that waits until the gRPC health service on a unix socket says SERVING.
+func grpcHealth(socket string) func(context.Context) error {
+	target := "unix:" + socket
 	return func(ctx context.Context) error {
+		if err := poll(ctx, lookEvery, func(context.Context) error {
+			_, err := os.Stat(socket)
+			return err
+		}); err != nil {
+			return err
+		}
 		conn, err := grpc.NewClient(target,
 			grpc.WithTransportCredentials(insecure.NewCredentials()),
 			grpc.WithConnectParams(grpc.ConnectParams{
@@ -68,7 +78,11 @@ func httpHealth(address string) func(context.Context) error {
 
 // probe calls check until it succeeds. When ctx ends first, its error holds the last one of check.
 func probe(ctx context.Context, check func(context.Context) error) error {
-	tick := time.NewTicker(probeEvery)
+	return poll(ctx, probeEvery, check)
+}
+
+func poll(ctx context.Context, every time.Duration, check func(context.Context) error) error {
+	tick := time.NewTicker(every)
 	defer tick.Stop()
 	for {
 		err := func() error {

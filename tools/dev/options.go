@@ -30,6 +30,8 @@ type Options struct {
 	// become; nil if they never change.
 	Projects []*Project
 	Updates  <-chan Update
+	// Reserve has processes that Workers may become; nil for none.
+	Reserve *Reserve
 	// Root is the project root: stacks of projects with the same one run with one router, and their Workers reach each
 	// other. Empty for a stack that is alone.
 	Root string

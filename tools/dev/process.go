@@ -1,10 +1,14 @@
 package dev
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
+	"runtime"
+	"slices"
 	"time"
 )
 
@@ -66,6 +70,40 @@ func (s *stack) processes() []process {
 		return s.projectProcesses()
 	}
 	return []process{s.traces(), s.router(), s.sandbox(), s.auth(), s.host(), s.worker()}
+}
+
+// startTurn is how long the start of one process holds back that of another.
+const startTurn = 6 * time.Millisecond
+
+// startOrder returns the names in the order of their first start. A stack of projects answers once its primary Worker
+// runs, which makes itself known to the router, and is ready when the object host is, which takes longest.
+func (s *stack) startOrder(names []string) []string {
+	if len(s.options.Projects) == 0 {
+		return names
+	}
+	rank := func(name string) int {
+		switch name {
+		case nameWorker:
+			return 0
+		case nameRouter:
+			return 1
+		case nameHost:
+			return 2
+		case nameTraces:
+			return 4
+		}
+		return 3 // the other Workers
+	}
+	return slices.SortedStableFunc(slices.Values(names), func(a, b string) int { return cmp.Compare(rank(a), rank(b)) })
+}
+
+// startsAtOnce is how many processes start at once. More than there are processors slow each other down, and the one that
+// is waited for with them.
+func (s *stack) startsAtOnce() int {
+	if len(s.options.Projects) == 0 {
+		return math.MaxInt
+	}
+	return max(2, runtime.NumCPU())
 }
 
 // socket returns the path of a process's socket.
@@ -175,6 +213,6 @@ func (s *stack) worker() process {
 func (s *stack) overSocket(p process) process {
 	p.socket = s.socket(p.name)
 	p.args = append(p.args, "--listen", "unix:"+p.socket, "--reflection")
-	p.health = grpcHealth("unix:" + p.socket)
+	p.health = grpcHealth(p.socket)
 	return p
 }

@@ -20,8 +20,8 @@ type supervisor struct {
 	options  Options
 	stack    *stack
 	children map[string]*child
-	// order holds the names in the order of the start.
-	order []string
+	// order holds the names of all, queue those of the processes that have not had their turn to start.
+	order, queue []string
 	// common are the flags that every child gets.
 	common  []string
 	spawner *spawner
@@ -73,10 +73,11 @@ func (s *supervisor) add(out *console.Output, lifeline *os.File) {
 		s.order = append(s.order, p.name)
 		s.children[p.name] = &child{
 			process: p, sup: s, output: out.Source(cmp.Or(p.label, p.name)),
-			first: make(chan struct{}), stop: make(chan struct{}), done: make(chan struct{}),
+			turn: make(chan struct{}), first: make(chan struct{}), stop: make(chan struct{}), done: make(chan struct{}),
 			wake: make(chan struct{}, 1),
 		}
 	}
+	s.queue = s.stack.startOrder(s.order)
 }
 
 // newLog returns the supervisor's own logger.
@@ -100,15 +101,26 @@ func (s *supervisor) emit(e event) { s.events <- e }
 
 // run supervises until ctx ends or the stack can't be brought to health, then drains.
 func (s *supervisor) run(ctx context.Context) error {
-	s.spawner = newSpawner()
-	defer s.spawner.close()
+	if r := s.options.Reserve; r != nil {
+		s.spawner = r.spawner
+	} else {
+		s.spawner = newSpawner()
+		defer s.spawner.close()
+	}
 	for _, name := range s.order {
 		go s.children[name].run()
 	}
 	slow := time.NewTicker(s.options.fake.limits.slow)
 	defer slow.Stop()
+	s.admit(s.stack.startsAtOnce())
+	more := time.NewTicker(startTurn)
+	defer more.Stop()
 	for {
 		select {
+		case <-more.C:
+			if s.admit(1); len(s.queue) == 0 {
+				more.Stop()
+			}
 		case e := <-s.events:
 			if err := s.handle(e); err != nil {
 				return errors.Join(err, s.drain())
@@ -126,9 +138,20 @@ func (s *supervisor) run(ctx context.Context) error {
 	}
 }
 
+// admit lets the next processes of the queue start.
+func (s *supervisor) admit(n int) {
+	for ; n > 0 && len(s.queue) > 0; n-- {
+		close(s.children[s.queue[0]].turn)
+		s.queue = s.queue[1:]
+	}
+}
+
 // handle takes one event. An error ends the stack.
 func (s *supervisor) handle(e event) error {
 	s.observe(e)
+	if e.kind != eventStarted { // it computes no more
+		s.admit(1)
+	}
 	switch e.kind {
 	case eventStarted:
 		s.log.Debug("process started", "process", e.name, "pid", e.pid)
@@ -209,6 +232,10 @@ func (s *supervisor) progress() {
 // drain stops the children, round after round, and kills what is left when the time is over or a kill is asked for. It
 // returns when every child has ended.
 func (s *supervisor) drain() error {
+	if i := slices.Index(s.queue, nameTraces); i >= 0 { // those that run wait for it to take their spans
+		s.queue = s.queue[i : i+1]
+		s.admit(1)
+	}
 	limit := time.NewTimer(s.options.fake.limits.drain)
 	defer limit.Stop()
 	asked, killed := s.options.Kill, false

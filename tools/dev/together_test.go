@@ -36,6 +36,19 @@ func pidNames(r Ready) []string {
 	return names
 }
 
+// The primary Worker and what it needs start before what is waited for less.
+func TestStartOrderOfProjects(t *testing.T) {
+	t.Parallel()
+	all := []string{nameTraces, nameRouter, nameHost, nameWorker, "worker:auth"}
+	st := &stack{options: Options{Projects: []*Project{worker(t, "web"), worker(t, "auth")}}}
+	if got, want := st.startOrder(all), []string{nameWorker, nameRouter, nameHost, "worker:auth", nameTraces}; !slices.Equal(got, want) {
+		t.Errorf("projects: got %v, want %v", got, want)
+	}
+	if got := (&stack{}).startOrder(names); !slices.Equal(got, names) {
+		t.Errorf("the MCP application: got %v, want %v", got, names)
+	}
+}
+
 func TestSeveralWorkers(t *testing.T) {
 	t.Parallel()
 	updates := make(chan Update)
