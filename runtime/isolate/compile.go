@@ -78,11 +78,12 @@ func compile(src Source) (p *goja.Program, err error) {
 	return p, nil
 }
 
-// mend changes a tree where the engine would run it wrongly.
+// mend changes a tree where the engine would run it wrongly, or slower than need be.
 func mend(tree *ast.Program, code string) error {
 	if strings.Contains(code, "arguments") && strings.Contains(code, "=>") {
 		repair.MentionArguments(tree)
 	}
+	repair.ReadPatterns(tree)
 	if strings.Contains(code, ".stack") || strings.Contains(code, ".message") {
 		wordErrors(tree)
 	}

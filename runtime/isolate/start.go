@@ -10,6 +10,8 @@ import (
 
 	"github.com/dop251/goja"
 	"github.com/dop251/goja/parser"
+
+	"github.com/tandem-do/tandem/runtime/repair"
 )
 
 //go:embed shim.js
@@ -74,6 +76,9 @@ func (i *Isolate) runTopLevel(p *Program) error {
 	}
 	if err := i.runShim(); err != nil {
 		return fmt.Errorf("run the shim: %w", err)
+	}
+	if err := repair.Install(rt); err != nil {
+		return err
 	}
 	if err := i.installWording(); err != nil {
 		return fmt.Errorf("install the wording of errors: %w", err)

@@ -43,13 +43,20 @@ func MentionArguments(tree *ast.Program) {
 // WalkTree visits every node of a tree, each before those below it. What visit returns is called after
 // these; it may be nil. It works by reflection, since the engine's ast package has no walk of its own.
 func WalkTree(tree *ast.Program, visit func(node any) (leave func())) {
-	w := &treeWalk{seen: map[any]bool{}, visit: visit}
-	w.walk(reflect.ValueOf(tree.Body))
+	walkNode(tree.Body, visit)
+}
+
+// walkNode visits what is at and below a node, or a list of nodes.
+func walkNode(node any, visit func(node any) (leave func())) {
+	w := &treeWalk{seen: map[uintptr]struct{}{}, fields: map[reflect.Type][]int{}, visit: visit}
+	w.walk(reflect.ValueOf(node))
 }
 
 type treeWalk struct {
-	seen  map[any]bool // nodes may be reached by two ways
-	visit func(node any) (leave func())
+	seen map[uintptr]struct{} // nodes may be reached by two ways
+	// fields are the fields of a struct that nodes may be in.
+	fields map[reflect.Type][]int
+	visit  func(node any) (leave func())
 }
 
 func (w *treeWalk) walk(v reflect.Value) {
@@ -63,20 +70,40 @@ func (w *treeWalk) walk(v reflect.Value) {
 			w.walk(v.Index(i))
 		}
 	case reflect.Pointer:
-		if v.IsNil() || v.Elem().Kind() != reflect.Struct || w.seen[v.Interface()] {
+		if v.IsNil() || v.Type().Elem().Kind() != reflect.Struct {
 			return
 		}
-		w.seen[v.Interface()] = true
+		at := v.Pointer()
+		if _, seen := w.seen[at]; seen {
+			return
+		}
+		w.seen[at] = struct{}{}
 		leave := w.visit(v.Interface())
 		w.walk(v.Elem())
 		if leave != nil {
 			leave()
 		}
 	case reflect.Struct:
-		for i := range v.NumField() {
-			if v.Type().Field(i).IsExported() {
-				w.walk(v.Field(i))
+		for _, i := range w.fieldsOf(v.Type()) {
+			w.walk(v.Field(i))
+		}
+	}
+}
+
+func (w *treeWalk) fieldsOf(t reflect.Type) []int {
+	fields, ok := w.fields[t]
+	if ok {
+		return fields
+	}
+	for i := range t.NumField() {
+		f := t.Field(i)
+		switch f.Type.Kind() {
+		case reflect.Interface, reflect.Slice, reflect.Pointer, reflect.Struct:
+			if f.IsExported() {
+				fields = append(fields, i)
 			}
 		}
 	}
+	w.fields[t] = fields
+	return fields
 }

@@ -7,6 +7,8 @@ import (
 
 	"github.com/dop251/goja"
 	"github.com/dop251/goja/parser"
+
+	"github.com/tandem-do/tandem/runtime/repair"
 )
 
 // maxCallDepth bounds calls within calls. The engine's default is no bound at all, and each level of a
@@ -42,6 +44,9 @@ func newIsolate() (*isolate, error) {
 	i.rt.SetMaxCallStackSize(maxCallDepth)
 	i.rt.SetParserOptions(parser.WithDisableSourceMaps)
 	i.rt.SetPromiseRejectionTracker(i.trackRejection)
+	if err := repair.Install(i.rt); err != nil {
+		return nil, err
+	}
 	json := i.rt.GlobalObject().Get("JSON").(*goja.Object)
 	i.errorClass = i.rt.GlobalObject().Get("Error")
 	i.jsonParse, _ = goja.AssertFunction(json.Get("parse"))

@@ -106,6 +106,7 @@ func compileBody(name, wrapped string, helpers bool) (p *goja.Program, err error
 	if strings.Contains(wrapped, "arguments") && strings.Contains(wrapped, "=>") {
 		repair.MentionArguments(tree)
 	}
+	repair.ReadPatterns(tree)
 	if strings.Contains(wrapped, `\p{`) || strings.Contains(wrapped, `\P{`) {
 		if err := repair.ExpandRegExps(tree); err != nil {
 			return nil, &syntaxError{message: err.Error()}

@@ -1,0 +1,59 @@
+package repair
+
+import (
+	"testing"
+
+	"github.com/dop251/goja"
+)
+
+func benchmarkPattern(b *testing.B, code string, repaired bool) {
+	rt := goja.New()
+	if err := Install(rt); err != nil {
+		b.Fatal(err)
+	}
+	tree, err := goja.Parse("test.js", code)
+	if err != nil {
+		b.Fatal(err)
+	}
+	if repaired {
+		ReadPatterns(tree)
+	}
+	program, err := goja.CompileAST(tree, true)
+	if err != nil {
+		b.Fatal(err)
+	}
+	v, err := rt.RunProgram(program)
+	if err != nil {
+		b.Fatal(err)
+	}
+	f, _ := goja.AssertFunction(v)
+	n := rt.ToValue(b.N)
+	b.ReportAllocs()
+	b.ResetTimer()
+	if _, err := f(goja.Undefined(), n); err != nil {
+		b.Fatal(err)
+	}
+}
+
+func BenchmarkPatterns(b *testing.B) {
+	for _, c := range []struct{ name, code string }{
+		{"empty", `(n) => { const v = [1, 2, 3]; for (let i = 0; i < n; i++) { v; } }`},
+		{"three", `(n) => { const v = [1, 2, 3]; for (let i = 0; i < n; i++) { const [a, b, c] = v; } }`},
+		{"closures", `(n) => { const v = [1, 2, 3]; return (() => { return (() => {
+			for (let i = 0; i < n; i++) { const [a, b, c] = v; } })() })() }`},
+		{"split", `(n) => { for (let i = 0; i < n; i++) { const [, a, b] = "/a/b".split("/"); } }`},
+		{"split alone", `(n) => { for (let i = 0; i < n; i++) { const a = "/a/b".split("/"); } }`},
+		{"short", `(n) => { const v = [1, 2]; for (let i = 0; i < n; i++) { const [a, b, c] = v; } }`},
+		{"map", `(n) => { const v = new Map([[1, 2]]); for (let i = 0; i < n; i++) { for (const [k, w] of v) k; } }`},
+		{"swap", `(n) => { let a = 1, b = 2; for (let i = 0; i < n; i++) { [a, b] = [b, a]; } }`},
+		{"string", `(n) => { const v = "abc"; for (let i = 0; i < n; i++) { const [a, b, c] = v; } }`},
+	} {
+		for _, repaired := range []bool{false, true} {
+			name := c.name + "/before"
+			if repaired {
+				name = c.name + "/after"
+			}
+			b.Run(name, func(b *testing.B) { benchmarkPattern(b, c.code, repaired) })
+		}
+	}
+}
