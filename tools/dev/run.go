@@ -40,6 +40,9 @@ func Run(ctx context.Context, o Options) (err error) {
 	}
 	st := &stack{options: o, state: state.path}
 	if err := st.meet(ctx); err != nil {
+		if ctx.Err() != nil {
+			return nil // there is nothing to drain yet
+		}
 		return err
 	}
 	defer closing(&err, st.leave)
@@ -58,9 +61,9 @@ func Run(ctx context.Context, o Options) (err error) {
 		return err
 	}
 	defer closing(&err, func() error { return os.RemoveAll(run) })
-	lifeline, keep, err := os.Pipe()
+	lifeline, keep, err := newLifeline()
 	if err != nil {
-		return fmt.Errorf("make lifeline: %w", err)
+		return err
 	}
 	defer closing(&err, func() error { return errors.Join(lifeline.Close(), keep.Close()) })
 	st.run, st.listeners = run, ls
