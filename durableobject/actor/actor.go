@@ -103,6 +103,8 @@ type Actor struct {
 	// before is Options.Before until that has ended. retired is not nil once this actor retires, and closed when it ended.
 	before  *Actor
 	retired chan struct{}
+	// onEnd is State.OnEnd's; nil once it was called.
+	onEnd func()
 	// lastActive is when active last became zero.
 	lastActive time.Time
 }
@@ -204,8 +206,9 @@ func (a *Actor) Evict(idle time.Duration) (evicted bool, again time.Duration) {
 		a.mu.Unlock()
 		return false, rest
 	}
-	a.breakLocked(ReasonIdle, ErrNotLive)
+	onEnd := a.breakLocked(ReasonIdle, ErrNotLive)
 	a.mu.Unlock()
+	onEnd()
 	a.in.Break(ErrNotLive)
 	a.out.Break(ErrNotLive) //nolint:errcheck // it returns what it was given
 	return true, 0
@@ -218,13 +221,14 @@ func (a *Actor) Break(reason BrokenReason, err error) {
 		a.mu.Unlock()
 		return
 	}
-	a.breakLocked(reason, err)
+	onEnd := a.breakLocked(reason, err)
 	for t := a.running; t != nil; t = t.next {
 		t.life.End(err)
 	}
 	starting, before := a.starting, a.before
 	a.starting = nil
 	a.mu.Unlock()
+	onEnd()
 	if before != nil {
 		before.Break(reason, err) // what comes after this one does not know of it
 	}
@@ -239,13 +243,18 @@ func (a *Actor) Break(reason BrokenReason, err error) {
 }
 
 // breakLocked notes why the actor takes no more events. Its storage is closed in the same step: whoever sees the reason
-// may open it anew.
-func (a *Actor) breakLocked(reason BrokenReason, err error) {
+// may open it anew. onEnd is to be called without mu.
+func (a *Actor) breakLocked(reason BrokenReason, err error) (onEnd func()) {
 	a.storage.Close()
 	a.reason, a.err = reason, err
 	if a.retired != nil {
 		close(a.retired)
 	}
+	onEnd, a.onEnd = a.onEnd, nil
+	if onEnd == nil {
+		return func() {}
+	}
+	return onEnd
 }
 
 // queued is called when code waits for a turn.

@@ -26,8 +26,9 @@ func (a *Actor) restIfRetired() {
 		a.mu.Unlock()
 		return
 	}
-	a.breakLocked(ReasonUpdated, UpdatedError())
+	onEnd := a.breakLocked(ReasonUpdated, UpdatedError())
 	a.mu.Unlock()
+	onEnd()
 	a.in.Break(UpdatedError())
 	a.out.Break(UpdatedError()) //nolint:errcheck // it returns what it was given
 }

@@ -116,6 +116,21 @@ func (s *State) EnterBeside(ctx context.Context, fn func(context.Context) error)
 // Broken returns why the object runs no more events, or nil.
 func (s *State) Broken() error { return s.actor.failure() }
 
+// OnEnd has f called once the object is broken or evicted, at once if it is. It is called once at most, by the class's New.
+// f is called on any goroutine, also on one that has the turn, and must not wait.
+func (s *State) OnEnd(f func()) {
+	a := s.actor
+	a.mu.Lock()
+	ended := a.reason != NotBroken
+	if !ended {
+		a.onEnd = f
+	}
+	a.mu.Unlock()
+	if ended {
+		f()
+	}
+}
+
 // WaitUntil runs fn on a goroutine of its own, outside any turn, and keeps the object from eviction until it
 // returns. It starts at the end of the present turn, once what was written before is on disk. Its context ends when
 // the object breaks or the host has drained. An error is logged. On an object that is broken it does nothing.

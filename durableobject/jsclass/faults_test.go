@@ -66,11 +66,7 @@ func TestFaultWhileReading(t *testing.T) {
 		fetcher: func(context.Context, *http.Request) (*http.Response, error) {
 			return &http.Response{StatusCode: http.StatusOK, Header: http.Header{}, Body: body, ContentLength: -1}, nil
 		},
-		onLog: func(e isolate.Entry) {
-			if e.Uncaught == nil && strings.Contains(e.Text, "fault") {
-				panic("a fault of the engine")
-			}
-		},
+		onLog: failOn("fault"),
 	}
 	end := w.start(makeBundle(t, "2026-04-01", probe(map[string]string{
 		"reads": `return await (await fetch("http://world/")).text()`,
@@ -117,6 +113,34 @@ func TestFalsePromise(t *testing.T) {
 		}
 		if got != c[2] {
 			t.Errorf("%s of %s: got %s, want %s", c[1], c[0], got, c[2])
+		}
+	}
+}
+
+// A fault of the engine resets the other objects of the isolate too, at once: what they get next finds them made anew.
+func TestFaultBesides(t *testing.T) {
+	t.Parallel()
+	b := makeBundle(t, "2026-04-01", probe(map[string]string{
+		"fault": `console.log("fault")`,
+		"count": `return this.n = (this.n ?? 0) + 1`,
+	}), "Probe")
+	synctest.Test(t, func(t *testing.T) {
+		w := &world{t: t, isolates: 1, onLog: failOn("fault")}
+		defer w.start(b, vfs.NewMem())()
+		w.want("Probe", "count", "1")
+		if _, err := callStub(t.Context(), w.stub("Probe", "other"), "fault"); err == nil {
+			t.Fatal("the engine did not fail")
+		}
+		synctest.Wait()
+		w.want("Probe", "count", "1")
+	})
+}
+
+// failOn makes the engine fail when a script logs a text.
+func failOn(text string) func(isolate.Entry) {
+	return func(e isolate.Entry) {
+		if e.Uncaught == nil && strings.Contains(e.Text, text) {
+			panic("a fault of the engine")
 		}
 	}
 }

@@ -59,6 +59,8 @@ func (c *class) New(ctx context.Context, s *actor.State) (actor.Instance, error)
 	o.context = i.NewContext(isolate.ContextOptions{
 		Owner: o, Object: true, Deliver: o.deliver, Settled: o.settled, Stopped: o.stopped,
 	})
+	s.OnEnd(o.context.Close)
+	o.context.AtEnd(o.isolateEnded)
 	if err := o.run(ctx, &o.root, o.construct, nil); err != nil {
 		return nil, o.outward(err)
 	}

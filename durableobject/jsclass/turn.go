@@ -95,6 +95,14 @@ func (o *object) look() {
 	}
 }
 
+// isolateEnded resets the object with its isolate, also one that has nothing to do: its next event gets a new one. It is
+// what the end of its own context calls too, when there is nothing to do.
+func (o *object) isolateEnded() {
+	if o.state.Broken() == nil {
+		o.look()
+	}
+}
+
 // stopped resets the object after a turn that was stopped: what it holds may be half done. It is
 // isolate.ContextOptions.Stopped.
 func (o *object) stopped(x *isolate.Exception) {
