@@ -4,6 +4,7 @@ import (
 	"context"
 	"runtime"
 	"sync"
+	"time"
 
 	"github.com/tandem-do/tandem/proto/sidecar"
 	"github.com/tandem-do/tandem/runtime/isolate"
@@ -46,7 +47,30 @@ func hold(c *isolate.Context, stubs []sidecar.Stub, borrowed bool) []sidecar.Stu
 }
 
 // watch drops the reference when the engine has forgotten the stub.
-func (h *held) watch(s *stub) { runtime.AddCleanup(s, (*held).drop, h) }
+func (h *held) watch(s *stub) { watch(s, h) }
+
+// watch drops a reference a little after the collector has found nothing else that leads to s.
+func watch[T any](s *T, h *held) {
+	h.mu.Lock()
+	set := h.set
+	h.mu.Unlock()
+	if set != nil {
+		set.sweepLater()
+		runtime.AddCleanup(s, (*held).forget, h)
+	}
+}
+
+// forget notes that the engine has forgotten the stub. The collector's goroutine, on which it runs, begins nothing else.
+func (h *held) forget() {
+	h.mu.Lock()
+	set := h.set
+	h.mu.Unlock()
+	if set != nil {
+		set.mu.Lock()
+		set.forgotten = append(set.forgotten, h)
+		set.mu.Unlock()
+	}
+}
 
 // current returns what the reference is to, or nil once it was dropped.
 func (h *held) current() sidecar.Stub {
@@ -130,6 +154,41 @@ type heldSet struct {
 	mu sync.Mutex // guards all below
 	// all is nil once the context has ended.
 	all map[*held]struct{}
+	// forgotten are those whose stubs the engine has forgotten; timer drops them, and is nil where none is watched.
+	forgotten []*held
+	timer     *time.Timer
+}
+
+// sweepInterval is how often what the engine has forgotten is dropped.
+const sweepInterval = time.Second
+
+// sweepLater has what is forgotten from now on be dropped.
+func (s *heldSet) sweepLater() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.timer == nil && s.all != nil {
+		s.timer = time.AfterFunc(sweepInterval, s.sweep)
+	}
+}
+
+// sweep drops what the engine has forgotten, and goes on while there is more that it may forget.
+func (s *heldSet) sweep() {
+	s.mu.Lock()
+	gone := s.forgotten
+	s.forgotten = nil
+	s.mu.Unlock()
+	for _, h := range gone {
+		h.drop()
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case s.timer == nil: // the context has ended
+	case len(s.all) > 0:
+		s.timer.Reset(sweepInterval)
+	default:
+		s.timer = nil
+	}
 }
 
 type heldKey struct{}
@@ -171,7 +230,11 @@ func (s *heldSet) remove(h *held) {
 func (s *heldSet) end() {
 	s.mu.Lock()
 	all := s.all
-	s.all = nil
+	s.all, s.forgotten = nil, nil
+	if s.timer != nil {
+		s.timer.Stop()
+		s.timer = nil
+	}
 	s.mu.Unlock()
 	for h := range all {
 		if !h.borrowed {

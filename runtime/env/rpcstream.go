@@ -3,7 +3,6 @@ package env
 import (
 	"context"
 	"io"
-	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -104,7 +103,7 @@ func (d *decoding) Readable(v v8value.Value) io.ReadCloser {
 		return nil
 	}
 	s := &remoteStream{held: h, ctx: d.classes.realm.Isolate().RequireEvent().GoContext()}
-	runtime.AddCleanup(s, (*held).drop, h)
+	watch(s, h)
 	return s
 }
 
