@@ -21,7 +21,7 @@ const (
 // event. What was written in the turn that was stopped is lost.
 func TestLimits(t *testing.T) {
 	t.Parallel()
-	w := &world{t: t, limits: isolate.Limits{CPU: 100 * time.Millisecond}}
+	w := &world{t: t, limits: isolate.Limits{CPU: 300 * time.Millisecond}}
 	defer w.start(makeBundle(t, "2026-04-01", probe(map[string]string{
 		"loop":      `for (;;);`,
 		"put":       `await s.put("a", 1)`,

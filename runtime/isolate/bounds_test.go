@@ -176,7 +176,7 @@ func TestGoesOnAfterAStop(t *testing.T) {
 		export const iterates = () => { for (const x of { [Symbol.iterator]: () => ({
 			next: () => { for (;;); }, return: () => { for (;;); } }) }); };
 		export const well = async () => { await later(); return await deep(3, async () => { await later(); return 3; }); };
-	`, Options{Limits: Limits{CPU: 50 * time.Millisecond}})
+	`, Options{Limits: Limits{CPU: 300 * time.Millisecond}})
 	for _, name := range []string{"within", "deeper", "overflow", "continued", "timed", "generates", "iterates"} {
 		want := "Error: " + cpuText
 		if name == "overflow" {

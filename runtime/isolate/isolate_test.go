@@ -418,7 +418,7 @@ func TestStoppedInContinuation(t *testing.T) {
 				`+stop+`
 			}
 			export async function well() { await 0; await 0; return left + "well"; }
-		`, Options{Limits: Limits{CPU: 50 * time.Millisecond}})
+		`, Options{Limits: Limits{CPU: 300 * time.Millisecond}})
 		if _, err := call(t, i, "stopped"); err == nil {
 			t.Errorf("%s was not stopped", stop)
 		}
