@@ -476,3 +476,32 @@ func TestEventWhoseErrorIsNotLive(t *testing.T) {
 		}
 	})
 }
+
+// What an instance asked to be told of its end it is told, once, however that comes.
+func TestOnEnd(t *testing.T) {
+	t.Parallel()
+	for name, end := range map[string]func(*Actor){
+		"evict":  func(a *Actor) { a.Evict(0) },
+		"break":  func(a *Actor) { a.Break(ReasonAborted, abortError(nil)) },
+		"retire": func(a *Actor) { <-a.Retire() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			told := 0
+			bubble(t, handler{"f": func(_ context.Context, o *object, _ string) (string, error) {
+				o.state.OnEnd(func() { told++ })
+				return "", nil
+			}}, func(t *testing.T, w *world) {
+				v, err := w.call("f")
+				want(t, v, err, "")
+				a := w.named("o")
+				end(a)
+				a.Break(ReasonShutdown, ShutdownError())
+				a.state.OnEnd(func() { told += 10 })
+			})
+			if told != 11 {
+				t.Errorf("told %d, want 11", told)
+			}
+		})
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"net/http/httptest"
+	"runtime"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -127,5 +128,35 @@ func TestStubsEndWithTheIsolate(t *testing.T) {
 				i.Close()
 			})
 		})
+	}
+}
+
+// What the engine has forgotten is dropped though its event goes on, and once.
+func TestForgottenStub(t *testing.T) {
+	t.Parallel()
+	program, err := isolate.Compile(isolate.Source{Name: "worker.js", Code: `(function () {
+		return { default: { async fetch(request, env) {
+			await (async () => { await env.SVC.lend(() => 5); })();
+			await scheduler.wait(1e6);
+			return new Response();
+		} } };
+	})`})
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := &lender{lent: make(chan struct{}), dropped: make(chan struct{}, 9)}
+	i := serviceIsolate(t, program, l)
+	defer i.Close()
+	q := httptest.NewRequest(http.MethodGet, "http://x/", http.NoBody)
+	go func() { _, _ = webapi.Fetch(t.Context(), i, q, webapi.Call{}) }() //nolint:bodyclose // it fails
+	<-l.lent
+	for tick := time.NewTicker(50 * time.Millisecond); ; {
+		runtime.GC()
+		select {
+		case <-l.dropped:
+			tick.Stop()
+			return
+		case <-tick.C:
+		}
 	}
 }
