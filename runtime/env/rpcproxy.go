@@ -74,7 +74,20 @@ func (o *stubObjects) property(s *stub, path []string, name string) goja.Value {
 
 // apply is a call.
 func (n *node) apply(_ *goja.Object, _ goja.Value, args []goja.Value) goja.Value {
-	return n.classes.begin(n, args, false).proxy
+	begun := n.classes.begin(n, args, false)
+	n.classes.stubs.begun = begun
+	return begun.proxy
+}
+
+// awaited gives the engine's own promise for the promise of the call that was just made, unless a script has another
+// idea of how to wait for it.
+func (c *Classes) awaited(o *goja.Object) goja.Value {
+	n := c.stubs.begun
+	c.stubs.begun = nil
+	if n == nil || n.proxy != o || c.stubs.promises.Get("then") != c.stubs.then {
+		return o
+	}
+	return n.call.outcome()
 }
 
 // nodeOf returns what is behind a stub, property or promise, or nil.

@@ -22,6 +22,10 @@ type stubObjects struct {
 	rpc, dupParams bool
 	// asked is the node that was asked for stubKey last.
 	asked *node
+	// begun is the promise of the call that was made last, until something is awaited.
+	begun *node
+	// then is the method of promises, which a script may replace.
+	then goja.Value
 }
 
 // stubKey is the name of a property by which the object of a stub tells its node to Classes.nodeOf. To a script it is undefined.
@@ -45,6 +49,8 @@ func (o *stubObjects) install(c *Classes) error {
 			return err
 		}
 	}
+	o.then = o.promises.Get("then")
+	i.SetAwaited(c.awaited)
 	prototype := func(class goja.Value) *goja.Object { return class.(*goja.Object).Get("prototype").(*goja.Object) }
 	o.plain, o.target = prototype(rt.Get("Object")), prototype(c.module.Get("RpcTarget"))
 	o.dispose, _ = rt.Get("Symbol").(*goja.Object).Get("dispose").(*goja.Symbol)

@@ -84,6 +84,9 @@ func mend(tree *ast.Program, code string) error {
 		repair.MentionArguments(tree)
 	}
 	repair.ReadPatterns(tree)
+	if strings.Contains(code, "await") {
+		repair.AwaitResults(tree)
+	}
 	if strings.Contains(code, ".stack") || strings.Contains(code, ".message") {
 		wordErrors(tree)
 	}

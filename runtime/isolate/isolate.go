@@ -38,6 +38,7 @@ type Isolate struct {
 	stirred     []*Event
 	timers      timers
 	onRejection func(promise, reason goja.Value) bool
+	awaited     func(*goja.Object) goja.Value
 	// rejected are promises that were rejected in this turn and have no handler.
 	rejected []*goja.Promise
 

@@ -77,7 +77,7 @@ func (i *Isolate) runTopLevel(p *Program) error {
 	if err := i.runShim(); err != nil {
 		return fmt.Errorf("run the shim: %w", err)
 	}
-	if err := repair.Install(rt); err != nil {
+	if err := repair.Install(rt, i.awaitedFor); err != nil {
 		return err
 	}
 	if err := i.installWording(); err != nil {

@@ -8,7 +8,7 @@ import (
 
 func benchmarkPattern(b *testing.B, code string, repaired bool) {
 	rt := goja.New()
-	if err := Install(rt); err != nil {
+	if err := Install(rt, nil); err != nil {
 		b.Fatal(err)
 	}
 	tree, err := goja.Parse("test.js", code)

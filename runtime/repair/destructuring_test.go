@@ -109,7 +109,7 @@ func evaluated(t *testing.T, place, pattern, value string, repair func(*ast.Prog
 		return "compile: " + err.Error()
 	}
 	rt := goja.New()
-	if err := Install(rt); err != nil {
+	if err := Install(rt, nil); err != nil {
 		t.Fatal(err)
 	}
 	v, err := rt.RunProgram(program)

@@ -15,6 +15,7 @@ import (
 // The names under which repaired trees call what Install brings. No source can spell them.
 const (
 	patternName unistring.String = "#pattern"
+	awaitedName unistring.String = "#awaited"
 	// elementName is the variable of a loop's element, and with a number that of an argument; holeName with a number
 	// takes what a pattern passes over.
 	elementName unistring.String = "#element"
@@ -26,7 +27,10 @@ const FramePrefix = "tandem-internal:"
 
 // Install gives a runtime the intrinsics that repaired trees call. They are bindings beside the global object, where no
 // script can reach them. It runs before the first repaired program, and before scripts could change how arrays iterate.
-func Install(rt *goja.Runtime) error {
+//
+// awaited gives what to wait for in place of an object that a method has returned and that is awaited at once. It must
+// not throw. It may be nil if no tree was repaired by AwaitResults.
+func Install(rt *goja.Runtime, awaited func(*goja.Object) goja.Value) error {
 	program, err := bindings()
 	if err != nil {
 		return fmt.Errorf("compile the intrinsics: %w", err)
@@ -43,19 +47,25 @@ func Install(rt *goja.Runtime) error {
 	if err != nil {
 		return err
 	}
-	_, err = bind(goja.Undefined(), intrinsic(rt, "pattern", p.pattern))
+	_, err = bind(goja.Undefined(), intrinsic(rt, "pattern", p.pattern),
+		intrinsic(rt, "awaited", func(c goja.FunctionCall) goja.Value {
+			if o, ok := c.Arguments[0].(*goja.Object); ok && awaited != nil {
+				return awaited(o)
+			}
+			return c.Arguments[0]
+		}))
 	return err
 }
 
 // bindings compiles the program that makes the bindings and yields the function that sets them.
 var bindings = sync.OnceValues(func() (*goja.Program, error) {
-	tree, err := goja.Parse(FramePrefix+"intrinsics", "let pattern; (p) => { pattern = p; }")
+	tree, err := goja.Parse(FramePrefix+"intrinsics", "let pattern, awaited; (p, a) => { pattern = p; awaited = a; }")
 	if err != nil {
 		return nil, err
 	}
 	WalkTree(tree, func(node any) (leave func()) {
-		if name, ok := node.(*ast.Identifier); ok && name.Name == "pattern" {
-			name.Name = patternName
+		if name, ok := node.(*ast.Identifier); ok && len(name.Name) > 1 {
+			name.Name = "#" + name.Name
 		}
 		return nil
 	})

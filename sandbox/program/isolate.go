@@ -44,7 +44,7 @@ func newIsolate() (*isolate, error) {
 	i.rt.SetMaxCallStackSize(maxCallDepth)
 	i.rt.SetParserOptions(parser.WithDisableSourceMaps)
 	i.rt.SetPromiseRejectionTracker(i.trackRejection)
-	if err := repair.Install(i.rt); err != nil {
+	if err := repair.Install(i.rt, nil); err != nil {
 		return nil, err
 	}
 	json := i.rt.GlobalObject().Get("JSON").(*goja.Object)
