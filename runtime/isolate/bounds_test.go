@@ -91,7 +91,7 @@ func TestStuck(t *testing.T) {
 	i, err := New(t.Context(), compileModule(t, `
 		export const stuck = () => block();
 		export const waits = () => new Promise((r) => setTimeout(r, 1e6));
-	`), Options{Limits: Limits{CPU: 50 * time.Millisecond}, Install: []func(*Isolate) error{timersOf, func(i *Isolate) error {
+	`), Options{Limits: Limits{CPU: 500 * time.Millisecond}, Install: []func(*Isolate) error{timersOf, func(i *Isolate) error {
 		return i.DefineGlobal("block", i.Function("block", 0, func(goja.FunctionCall) goja.Value {
 			close(began)
 			<-release

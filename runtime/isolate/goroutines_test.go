@@ -87,7 +87,7 @@ func TestStuckInTheBackground(t *testing.T) {
 	began, release := make(chan struct{}), make(chan struct{})
 	i, err := New(t.Context(), compileModule(t, `
 		export const stuck = async () => { await new Promise((r) => setTimeout(r, 1)); block(); };
-	`), Options{Limits: Limits{CPU: 50 * time.Millisecond}, Install: []func(*Isolate) error{timersOf, func(i *Isolate) error {
+	`), Options{Limits: Limits{CPU: 500 * time.Millisecond}, Install: []func(*Isolate) error{timersOf, func(i *Isolate) error {
 		return i.DefineGlobal("block", i.Function("block", 0, func(goja.FunctionCall) goja.Value {
 			close(began)
 			<-release

@@ -161,7 +161,7 @@ func TestInterrupts(t *testing.T) {
 		export const loop = () => { for (;;) { try { for (;;) {} } finally { continue; } } };
 		export const micro = async () => { for (;;) await null; };
 		export const fine = () => 1;
-	`, Options{Limits: Limits{CPU: 50 * time.Millisecond}})
+	`, Options{Limits: Limits{CPU: 300 * time.Millisecond}})
 	for _, name := range []string{"loop", "micro"} {
 		_, err := call(t, i, name)
 		var x *Exception
