@@ -2,8 +2,8 @@ package build
 
 import (
 	"errors"
-	"regexp"
 	"slices"
+	"strings"
 
 	"github.com/dop251/goja/ast"
 	"github.com/dop251/goja/parser"
@@ -11,9 +11,22 @@ import (
 	"github.com/tandem-do/tandem/runtime/repair"
 )
 
-// oddField is where a class may have a field that the engine's parser takes for an accessor or an async method, as esbuild
-// writes it. The same text may be an assignment, or a line of a template.
-var oddField = regexp.MustCompile(`(?m)^ *(?:static )?(get|set|async) = `)
+// oddFields returns where the names of class fields may begin that the engine's parser takes for an accessor or an async
+// method, as esbuild writes them: `get = `, `set = ` and `async = ` at the beginning of a line. The same text may be an
+// assignment, or a line of a template.
+func oddFields(code string) (names []int) {
+	line := 0
+	for text := range strings.Lines(code) {
+		rest := strings.TrimPrefix(strings.TrimLeft(text, " "), "static ")
+		for _, name := range []string{"get = ", "set = ", "async = "} {
+			if strings.HasPrefix(rest, name) {
+				names = append(names, line+len(text)-len(rest))
+			}
+		}
+		line += len(text)
+	}
+	return names
+}
 
 // maxFieldParses bounds how often a script is parsed to find out which of its lines are fields.
 const maxFieldParses = 8
@@ -21,10 +34,7 @@ const maxFieldParses = 8
 // quoteFields writes such fields as the parser takes them, `"get"=` for `get = `, and changes nothing else: no column
 // moves. A script that the parser refuses for another reason stays as it is.
 func quoteFields(code string) string {
-	var odd []int // where the names begin
-	for _, at := range oddField.FindAllStringSubmatchIndex(code, -1) {
-		odd = append(odd, at[2])
-	}
+	odd := oddFields(code)
 	for range maxFieldParses {
 		if len(odd) == 0 {
 			break
