@@ -91,11 +91,15 @@ type waiter struct {
 //
 // It fails when ctx ends first, with the context's cause; when the gate is or gets broken, with the reason; and when
 // too many wait already, with an error that says overloaded. The caller then does not hold the turn.
-func (g *InputGate) Enter(ctx context.Context, s *CriticalSection) error { return g.enter(ctx, s, true) }
+func (g *InputGate) Enter(ctx context.Context, s *CriticalSection) error {
+	return g.enter(ctx, s, true)
+}
 
 // Continue is Enter for code that continues what has begun, such as an answer that an event waits for. It may wait however
 // many do: the event that it belongs to was let in. Like workerd, which refuses new requests only.
-func (g *InputGate) Continue(ctx context.Context, s *CriticalSection) error { return g.enter(ctx, s, false) }
+func (g *InputGate) Continue(ctx context.Context, s *CriticalSection) error {
+	return g.enter(ctx, s, false)
+}
 
 func (g *InputGate) enter(ctx context.Context, s *CriticalSection, counted bool) error {
 	g.mu.Lock()
