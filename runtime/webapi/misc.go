@@ -23,11 +23,10 @@ func (r *Realm) installMisc() error {
 		return err
 	}
 	for name, v := range map[string]goja.Value{
-		"self":        global,
-		"origin":      r.rt.ToValue(""),
-		"performance": r.newPerformance(),
-		"navigator":   navigator,
-		"Cloudflare":  r.newCloudflare(),
+		"self":       global,
+		"origin":     r.rt.ToValue(""),
+		"navigator":  navigator,
+		"Cloudflare": r.newCloudflare(),
 		"reportError": r.isolate.Function("reportError", 0, func(call goja.FunctionCall) goja.Value {
 			r.isolate.ReportUncaught(call.Argument(0))
 			return goja.Undefined()
@@ -35,6 +34,11 @@ func (r *Realm) installMisc() error {
 		"structuredClone": r.isolate.Function("structuredClone", 0, r.structuredClone),
 	} {
 		if err := r.isolate.DefineGlobal(name, v); err != nil {
+			return err
+		}
+	}
+	if !r.on["enable_global_performance_classes"] { // else the prelude has it
+		if err := r.isolate.DefineGlobal("performance", r.newPerformance()); err != nil {
 			return err
 		}
 	}
@@ -132,15 +136,21 @@ func (r *Realm) hideBrand() error {
 	return nil
 }
 
+// now is performance.now.
+func (r *Realm) now(goja.FunctionCall) goja.Value {
+	return r.rt.ToValue(float64(r.isolate.Now().UnixNano()/int64(time.Microsecond)) / 1000)
+}
+
+// clockObject is what is behind performance at dates at which it has a clock alone.
+type clockObject struct{ internal }
+
+// newPerformance makes that performance. Its class is no global there.
 func (r *Realm) newPerformance() *goja.Object {
-	o := r.rt.NewObject()
-	now := r.isolate.Function("now", 0, func(goja.FunctionCall) goja.Value {
-		return r.rt.ToValue(float64(r.isolate.Now().UnixNano()/int64(time.Microsecond)) / 1000)
-	})
-	_ = o.Set("timeOrigin", 0)
-	_ = o.Set("now", now)
-	r.tag(o, "Performance")
-	return o
+	c := newClass[*clockObject](r, "Performance", nil)
+	c.attribute("timeOrigin", func(*clockObject) goja.Value { return r.rt.ToValue(0) }, nil)
+	c.method("now", func(_ *clockObject, call goja.FunctionCall) goja.Value { return r.now(call) })
+	c.complete()
+	return c.wrap(&clockObject{})
 }
 
 // navigatorObject is what is behind navigator.
@@ -197,10 +207,8 @@ func (r *Realm) installScopes(global *goja.Object) error {
 // every flag by the name that switches it on, and can't be changed.
 func (r *Realm) newCloudflare() *goja.Object {
 	flags := r.rt.CreateObject(nil)
-	c := r.isolate.Compatibility()
-	on := compatibility.Resolve(c.Date, c.Flags)
 	for _, f := range compatibility.Flags() {
-		_ = flags.DefineDataProperty(f.Name, r.rt.ToValue(on[f.Name]), goja.FLAG_FALSE, goja.FLAG_FALSE, goja.FLAG_TRUE)
+		_ = flags.DefineDataProperty(f.Name, r.rt.ToValue(r.on[f.Name]), goja.FLAG_FALSE, goja.FLAG_FALSE, goja.FLAG_TRUE)
 	}
 	o := r.rt.NewObject()
 	_ = o.Set("compatibilityFlags", flags)

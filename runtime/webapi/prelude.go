@@ -22,6 +22,10 @@ func preludeGroups() map[string][]string {
 			"Event", "EventTarget", "CustomEvent", "ErrorEvent", "MessageEvent", "CloseEvent", "PromiseRejectionEvent",
 			"AbortController", "AbortSignal", "MessageChannel", "MessagePort", "ExtendableEvent", "FetchEvent", "ScheduledEvent",
 		},
+		"performance": {
+			"performance", "Performance", "PerformanceEntry", "PerformanceMark", "PerformanceMeasure", "PerformanceObserver",
+			"PerformanceObserverEntryList", "PerformanceResourceTiming",
+		},
 		"streams": {
 			"ReadableStream", "ReadableStreamDefaultReader", "ReadableStreamBYOBReader", "ReadableStreamBYOBRequest",
 			"ReadableStreamDefaultController", "ReadableByteStreamController", "WritableStream",
@@ -86,6 +90,9 @@ func (r *Realm) installPrelude() error {
 	messages := r.isolate.Compatibility().Since(
 		"2025-08-15", "expose_global_message_channel", "no_expose_global_message_channel")
 	for group, names := range preludeGroups() {
+		if group == "performance" && !r.on["enable_global_performance_classes"] {
+			continue
+		}
 		for _, name := range names {
 			if !messages && (name == "MessageChannel" || name == "MessagePort") {
 				continue
@@ -101,6 +108,7 @@ func (r *Realm) installPrelude() error {
 // hostFunctions are what the prelude is built on. It alone sees them.
 func (r *Realm) hostFunctions() map[string]func(goja.FunctionCall) goja.Value {
 	return map[string]func(goja.FunctionCall) goja.Value{
+		"now":            r.now,
 		"readSource":     r.readSource,
 		"cancelSource":   r.cancelSource,
 		"timeZone":       r.timeZone,

@@ -7,6 +7,7 @@ import (
 
 	"github.com/dop251/goja"
 
+	"github.com/tandem-do/tandem/runtime/compatibility"
 	"github.com/tandem-do/tandem/runtime/isolate"
 )
 
@@ -47,7 +48,9 @@ type Realm struct {
 	file     *class[*blob]
 	formData *class[*formData]
 
-	dated     dated
+	dated dated
+	// on are the compatibility flags that are on.
+	on        map[string]bool
 	iterators iterators
 	prelude   prelude
 	intrinsic intrinsics
@@ -111,7 +114,8 @@ func Install(o Options) func(*isolate.Isolate) error {
 	}
 	return func(i *isolate.Isolate) error {
 		r := &Realm{isolate: i, rt: i.Runtime(), options: o, brand: goja.NewSymbol("tandem"), handlers: map[string]*handler{}}
-		r.dated = datedBy(i.Compatibility())
+		c := i.Compatibility()
+		r.dated, r.on = datedBy(c), compatibility.Resolve(c.Date, c.Flags)
 		i.SetValue(realmKey{}, r)
 		for _, install := range []func() error{
 			r.takeIntrinsics, r.installIterators, r.installHeaders, r.installURL, r.installBodies, r.installEncoding, r.installCrypto,

@@ -67,7 +67,12 @@
       isIP: (text) => (v4(text) ? 4 : v6(text) ? 6 : 0), isIPv4: v4, isIPv6: v6,
       getDefaultAutoSelectFamily: () => true, setDefaultAutoSelectFamily() {},
     }),
-    "perf_hooks": () => ({ performance: globalThis.performance, constants: {} }),
+    "perf_hooks": () => ({
+      performance: globalThis.performance, constants: {},
+      ...Object.fromEntries(
+        names.perf_hooks.split(/\s+/).filter((name) => name in globalThis).map((name) => [name, globalThis[name]]),
+      ),
+    }),
     "readline": () => ({ promises: make("readline/promises") }),
     "tls": () => ({ DEFAULT_MIN_VERSION: "TLSv1.2", DEFAULT_MAX_VERSION: "TLSv1.3", getCiphers: () => [] }),
     "trace_events": () => ({ getEnabledCategories: () => undefined }),
