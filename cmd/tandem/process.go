@@ -58,6 +58,8 @@ type process struct {
 	needs    func() []string
 	// reloads says that SIGHUP does not end it; nil means that it does.
 	reloads func() bool
+	// prepare is called while flags are waited for; nil if there is nothing to do ahead of them.
+	prepare func()
 	// orphaned is true when the supervisor has ended.
 	orphaned atomic.Bool
 	// serve runs it until ctx ends.
@@ -124,7 +126,7 @@ func (p *process) addReflectionFlag(fs *pflag.FlagSet) {
 func (p *process) run(name string, fs *pflag.FlagSet) error {
 	collectLess(p.sys)
 	if p.flags.standby >= 0 {
-		flags, err := dev.AwaitFlags(p.flags.standby)
+		flags, err := dev.AwaitFlags(p.flags.standby, p.prepare)
 		if err != nil || flags == nil {
 			return err
 		}

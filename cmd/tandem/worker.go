@@ -9,6 +9,7 @@ import (
 
 	"github.com/tandem-do/tandem/proto/sidecar"
 	"github.com/tandem-do/tandem/worker"
+	"github.com/tandem-do/tandem/worker/script"
 )
 
 // newWorker returns `tandem worker`.
@@ -23,6 +24,7 @@ func newWorker(sys system) *cobra.Command {
 		return []string{"router", "issuer", "directory"}
 	}}
 	p.reloads = b.given
+	p.prepare = func() { _ = script.Warm(context.Background()) } // what fails here fails again with the bundle
 	p.serve = func(ctx context.Context, log *slog.Logger) error {
 		if b.given() {
 			return b.serveScript(ctx, sys, at, log)

@@ -101,7 +101,7 @@ func fakeChild(name string, args []string) int {
 	}
 	if args[0] == "--standby" {
 		var err error
-		if args, err = AwaitFlags(lifelineFD); err != nil || args == nil {
+		if args, err = AwaitFlags(lifelineFD, nil); err != nil || args == nil {
 			return 1
 		}
 	}

@@ -64,8 +64,13 @@ func (s *standby) handOver(flags []string, files []*os.File) error {
 }
 
 // AwaitFlags waits until the supervisor hands a process that waits its flags, through the socket fd. It returns none, and
-// no error, when the process is not needed. The files that come along get the descriptors from fd on.
-func AwaitFlags(fd int) (flags []string, err error) {
+// no error, when the process is not needed. The files that come along get the descriptors from fd on. Unless the flags are
+// there already, prepare is called first; it may be nil.
+func AwaitFlags(fd int, prepare func()) (flags []string, err error) {
+	there, _ := unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, 0)
+	if there == 0 && prepare != nil {
+		prepare()
+	}
 	message, control := make([]byte, maxFlagsBytes), make([]byte, unix.CmsgSpace(4*standbyFiles))
 	var n, nc int
 	for {

@@ -18,4 +18,4 @@ func (*spawner) startStandby(string, string, []string) (*standby, error) {
 func (*standby) handOver([]string, []*os.File) error { return errors.ErrUnsupported }
 
 // AwaitFlags is for Linux.
-func AwaitFlags(int) ([]string, error) { return nil, errors.ErrUnsupported }
+func AwaitFlags(int, func()) ([]string, error) { return nil, errors.ErrUnsupported }
