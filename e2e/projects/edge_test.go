@@ -1,12 +1,15 @@
 package projects
 
 import (
+	"bufio"
 	"errors"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/tandem-do/tandem/e2e/harness"
 )
@@ -18,6 +21,11 @@ func TestEdge(t *testing.T) {
 	p.want("/where", "", `["US","0",22]`)
 	p.want("/where/others", "", `[["US","0",22],[null,null,0],["XX",null,1]]`)
 	cache(t, p.want)
+	// No client can say what it is: that would be no header of HTTP.
+	got := raw(t, p.MustReady(t).WorkerURL, "GET /where HTTP/1.1\r\nHost: a\r\n:cf: {\"country\":\"XX\"}\r\n\r\n")
+	if !strings.HasPrefix(got, "HTTP/1.1 400 ") {
+		t.Errorf("a header of that name: got %q", got)
+	}
 	p.replace("index.js", `case "/object":`, `case "/again": return new Response("again"); case "/object":`)
 	p.until("/again", "again")
 	p.want("/kept", "", `[[200,"page","HIT"],[206,"ag","HIT"],[304,"","HIT"]]`)
@@ -28,6 +36,25 @@ func TestEdge(t *testing.T) {
 	q("/where", "", `[null,null,0]`)
 	q("/where/others", "", `[[null,null,0],[null,null,0],["XX",null,1]]`)
 	cache(t, q)
+}
+
+// raw sends bytes to a server, and returns the line that it answers with.
+func raw(t *testing.T, origin, text string) string {
+	t.Helper()
+	c, err := net.DialTimeout("tcp", strings.TrimPrefix(origin, "http://"), 10*time.Second)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	_ = c.SetDeadline(time.Now().Add(10 * time.Second))
+	if _, err := c.Write([]byte(text)); err != nil {
+		t.Fatal(err)
+	}
+	line, err := bufio.NewReader(c).ReadString('\n')
+	if err != nil {
+		t.Fatal(err)
+	}
+	return line
 }
 
 // cache keeps a page, and has an object keep one of its own.
@@ -46,7 +73,8 @@ func TestMainIsMissing(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct{ config, place, want, line string }{
 		{
-			"{ \"name\": \"edge\", \"compatibility_date\": \"2026-04-01\",\n  \"main\": \"src/indx.js\" }", "wrangler.jsonc:2:11",
+			"{ \"name\": \"edge\", \"compatibility_date\": \"2026-04-01\",\n  \"main\": \"src/indx.js\" }",
+			"wrangler.jsonc:2:11",
 			`"main" is "src/indx.js", and there is no such file; did you mean "src/index.js"?`, `"main": "src/indx.js" }`,
 		},
 		{
@@ -56,9 +84,12 @@ func TestMainIsMissing(t *testing.T) {
 	} {
 		dir := t.TempDir()
 		name, _, _ := strings.Cut(tt.place, ":")
-		for file, text := range map[string]string{name: tt.config, "src/index.js": "export default {}", "node_modules/x/indx.js": ""} {
+		for file, text := range map[string]string{
+			name: tt.config, "src/index.js": "export default {}", "node_modules/x/indx.js": "",
+		} {
+			file = filepath.Join(dir, file)
 			if err := errors.Join(
-				os.MkdirAll(filepath.Dir(filepath.Join(dir, file)), 0o700), os.WriteFile(filepath.Join(dir, file), []byte(text), 0o600),
+				os.MkdirAll(filepath.Dir(file), 0o700), os.WriteFile(file, []byte(text), 0o600),
 			); err != nil {
 				t.Fatal(err)
 			}

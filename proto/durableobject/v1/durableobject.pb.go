@@ -577,7 +577,7 @@ type HttpRequest struct {
 	Method string `protobuf:"bytes,1,opt,name=method,proto3" json:"method,omitempty"`
 	// url is the absolute URL.
 	Url string `protobuf:"bytes,2,opt,name=url,proto3" json:"url,omitempty"`
-	// headers are the header fields.
+	// headers are the header fields. The one named :cf is none of HTTP: it has the request's cf, as JSON, for scripts.
 	Headers []*HttpHeader `protobuf:"bytes,3,rep,name=headers,proto3" json:"headers,omitempty"`
 	// body is the whole body when upload_token is absent; at most 64 KiB.
 	Body []byte `protobuf:"bytes,4,opt,name=body,proto3" json:"body,omitempty"`
