@@ -159,7 +159,7 @@ func TestReadPatternsChangesNothing(t *testing.T) {
 	for n, place := range patternPlaces {
 		for _, pattern := range patternForms {
 			for m, value := range patternValues {
-				if n > 1 && (n+m)%9 != 0 {
+				if n > 0 && (n+m)%13 != 0 {
 					continue
 				}
 				repaired += comparePattern(t, place, pattern, value)
@@ -172,7 +172,7 @@ func TestReadPatternsChangesNothing(t *testing.T) {
 			}
 		}
 	}
-	if repaired < 800 {
+	if repaired < 400 {
 		t.Errorf("only %d patterns were changed", repaired)
 	}
 }
