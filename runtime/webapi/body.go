@@ -240,9 +240,9 @@ func (r *Realm) installBodies() error {
 		}
 		return r.isolate.ParseJSON(decodeBody(b))
 	})
-	consumer("formData", func(n native, b []byte) goja.Value { return r.parseFormData(contentType(n), b) })
+	consumer("formData", func(n native, b []byte) goja.Value { return r.parseFormData(r.contentType(n), b) })
 	consumer("blob", func(n native, b []byte) goja.Value {
-		kind := contentType(n)
+		kind := r.contentType(n)
 		if r.dated.blobTypes {
 			kind = standardType(kind)
 		}
@@ -274,11 +274,11 @@ func (r *Realm) installBodies() error {
 // decodeBody is the text of a body: UTF-8 without its mark.
 func decodeBody(b []byte) string { return decodeUTF8(bytes.TrimPrefix(b, utf8BOM)) }
 
-func contentType(n native) string {
+func (r *Realm) contentType(n native) string {
 	var h *Headers
 	switch n := n.(type) {
 	case *Request:
-		h = n.headers
+		h = r.headersOf(n)
 	case *Response:
 		h = n.headers
 	}

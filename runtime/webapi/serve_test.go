@@ -69,3 +69,20 @@ func BenchmarkNewIsolate(b *testing.B) {
 		i.Close()
 	}
 }
+
+// The content type of a request counts, though its headers were not looked at.
+func TestBodyKindOfIncomingRequest(t *testing.T) {
+	t.Parallel()
+	i := newWorker(t, `export default { async fetch(request) {
+		if (request.method === "PUT") return new Response((await request.blob()).type);
+		return new Response((await request.formData()).get("a"));
+	} };`, isolate.Options{}, Options{})
+	const form = "application/x-www-form-urlencoded"
+	for method, want := range map[string]string{"POST": "1", "PUT": form} {
+		in := httptest.NewRequest(method, "http://a/", strings.NewReader("a=1"))
+		in.Header.Set("Content-Type", form)
+		if _, body, err := send(t.Context(), i, in); err != nil || body != want {
+			t.Errorf("%s: got %q, %v, want %q", method, body, err, want)
+		}
+	}
+}
