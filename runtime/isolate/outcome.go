@@ -1,10 +1,25 @@
 package isolate
 
-import "github.com/dop251/goja"
+import (
+	"regexp"
 
-// IsAsync reports whether a function is an async one. It looks at the prototype only, and at no Proxy's.
+	"github.com/dop251/goja"
+)
+
+// asyncText begins the text of an async function or method. An arrow's may be that of a method which is named async.
+var asyncText = regexp.MustCompile(`^async[ \t]+[^\s(=]`)
+
+// IsAsync reports whether a function is an async one, as far as that can be told for sure: no Proxy is. It takes as long as
+// the function's text is, since the engine gives async methods the prototype of all others.
 func (i *Isolate) IsAsync(f *goja.Object) bool {
-	return f.ExportType() != proxyType && f.Prototype() == i.functions.asyncPrototype
+	if f.ExportType() == proxyType {
+		return false
+	}
+	if f.Prototype() == i.functions.asyncPrototype {
+		return true
+	}
+	text, err := i.functions.text(f)
+	return err == nil && asyncText.MatchString(text.String())
 }
 
 // Async says that start returns what an async function did. Only a continuation of the event's settles the promise then: to

@@ -3,9 +3,36 @@ package isolate
 import (
 	"maps"
 	"slices"
+	"strconv"
 	"sync"
 	"testing"
+
+	"github.com/dop251/goja"
 )
+
+func TestIsAsync(t *testing.T) {
+	t.Parallel()
+	i := newIsolate(t, `
+		class C { async method() {} async "quoted"() {} static async fixed() {} async() {} plain() {} }
+		const o = { async method() {}, async [Symbol.iterator]() {}, async () {}, async: (async) => async, get f() { return 1; } };
+		const { method, plain, async: named } = C.prototype;
+		const computed = o[Symbol.iterator], quoted = C.prototype.quoted, fixed = C.fixed, property = o.async;
+		const bound = method.bind({}), lied = Object.assign(() => 1, { toString: () => "async x" });
+		const proxy = new Proxy(method, { apply: () => new Promise(() => {}) });
+		export default {
+			true: { arrow: async () => {}, bare: async (x) => x, f: async function () {}, method, computed, quoted, fixed },
+			false: { plain, named, property, lied, proxy, bound, C, f() {}, g: function async() {}, native: Math.max },
+		};
+	`, Options{})
+	for _, want := range []string{"true", "false"} {
+		functions := i.Exports().Get("default").(*goja.Object).Get(want).(*goja.Object)
+		for _, name := range functions.Keys() {
+			if got := i.IsAsync(functions.Get(name).(*goja.Object)); strconv.FormatBool(got) != want {
+				t.Errorf("%s: got %v", name, got)
+			}
+		}
+	}
+}
 
 // An event ends when its handler's promise settles, also in the turn of another event, and with other events of that turn.
 func TestOutcomeInAnotherTurn(t *testing.T) {

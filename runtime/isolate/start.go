@@ -27,8 +27,10 @@ type engineFunctions struct {
 	then goja.Callable
 	// nothing is a function that does nothing.
 	nothing goja.Value
-	// asyncPrototype is the prototype of all async functions.
+	// asyncPrototype is the prototype of async functions, methods apart.
 	asyncPrototype *goja.Object
+	// text gives a function's.
+	text goja.Callable
 	// fulfilled and rejected tell the event that runs of its handler's outcome.
 	fulfilled, rejected goja.Value
 	errors              map[string]*goja.Object
@@ -158,6 +160,7 @@ func (i *Isolate) takeFunctions() error {
 		return err
 	}
 	i.functions.asyncPrototype = async.(*goja.Object).Prototype()
+	i.functions.text, _ = goja.AssertFunction(async.(*goja.Object).Get("toString"))
 	i.functions.fulfilled = i.eventFunction((*Event).fulfilled)
 	i.functions.rejected = i.eventFunction((*Event).rejected)
 	i.functions.errors = map[string]*goja.Object{}

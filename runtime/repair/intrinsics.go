@@ -84,11 +84,14 @@ type patterns struct {
 	// values is the method of arrays, iterators the prototype of what it makes, and next that one's method.
 	values, next goja.Value
 	iterators    *goja.Object
+	// arrays and objects are the prototypes of arrays and of objects.
+	arrays, objects *goja.Object
 }
 
 func newPatterns(rt *goja.Runtime) (*patterns, error) {
 	p := &patterns{rt: rt}
 	array := rt.NewArray()
+	p.arrays, p.objects = array.Prototype(), rt.NewObject().Prototype()
 	p.values = array.GetSymbol(goja.SymIterator)
 	values, ok := goja.AssertFunction(p.values)
 	if !ok {
@@ -114,10 +117,10 @@ func (p *patterns) pattern(c goja.FunctionCall) goja.Value {
 		o.GetSymbol(goja.SymIterator) != p.values {
 		return p.iterate(v, count)
 	}
-	if o.Get("length").ToInteger() >= int64(count) {
+	length := o.Get("length").ToInteger()
+	if length >= int64(count) || p.inheritsNone(o, int(length), count) {
 		return v
 	}
-	// Beyond an array's length, iteration does not look at what prototypes may have there.
 	elements := make([]any, count)
 	for i := range elements {
 		elements[i] = goja.Undefined()
@@ -128,6 +131,20 @@ func (p *patterns) pattern(c goja.FunctionCall) goja.Value {
 		}
 	}
 	return p.rt.NewArray(elements...)
+}
+
+// inheritsNone reports whether an array's prototypes have no elements from one index to another: beyond an array's length
+// iteration does not look at them.
+func (p *patterns) inheritsNone(array *goja.Object, from, to int) bool {
+	if array.Prototype() != p.arrays || p.arrays.Prototype() != p.objects || p.arrays.Get("length").ToInteger() != 0 {
+		return false
+	}
+	for i := from; i < to; i++ {
+		if p.objects.Get(strconv.Itoa(i)) != nil {
+			return false
+		}
+	}
+	return true
 }
 
 // iterate takes elements by the protocol, and closes the iterator.

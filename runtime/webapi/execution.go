@@ -80,6 +80,17 @@ type handler struct {
 	object  *goja.Object
 	class   goja.Constructor
 	methods map[string]handlerMethod
+	// method is the one of a class that was called last, and async isolate.IsAsync of it.
+	method *goja.Object
+	async  bool
+}
+
+// isAsync is isolate.IsAsync, which it remembers for one method.
+func (h *handler) isAsync(i *isolate.Isolate, method *goja.Object) bool {
+	if h.method != method {
+		h.method, h.async = method, i.IsAsync(method)
+	}
+	return h.async
 }
 
 // handlerMethod is a method of an object with handlers.
@@ -157,7 +168,7 @@ func (r *Realm) Call(e *isolate.Event, entrypoint, method string, argument, prop
 		if !ok {
 			return nil, r.missingHandler(method)
 		}
-		if r.isolate.IsAsync(o.(*goja.Object)) {
+		if h.isAsync(r.isolate, o.(*goja.Object)) {
 			e.Async()
 		}
 		return f(instance, argument)
