@@ -32,7 +32,7 @@ type hostFlags struct {
 // newHost returns `tandem durableobject`.
 func newHost(sys system) *cobra.Command {
 	var f hostFlags
-	p := &process{sys: sys, traced: true, needs: func() []string {
+	p := &process{sys: sys, busy: true, traced: true, needs: func() []string {
 		if f.bundle.given() {
 			return []string{"state-dir", "router"}
 		}

@@ -17,7 +17,7 @@ func newWorker(sys system) *cobra.Command {
 	var at workerAddresses
 	var o worker.Options
 	var b bundleFlags
-	p := &process{sys: sys, traced: true, needs: func() []string {
+	p := &process{sys: sys, busy: true, traced: true, needs: func() []string {
 		if b.given() {
 			return []string{"router"}
 		}
