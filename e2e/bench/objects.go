@@ -33,9 +33,9 @@ func objectWorkloads() []objectWorkload {
 	var all []objectWorkload
 	for _, clients := range []int{32, 256} {
 		all = append(all,
+			objectWorkload{"in memory, one object", clients, 1, "GET", "/ping/", ""},
 			objectWorkload{"get + put, one object", clients, 1, "POST", "/counter/", "/increment"},
-			objectWorkload{"get + put, 1,000 objects", clients, 1000, "POST", "/counter/", "/increment"},
-			objectWorkload{"in memory, one object", clients, 1, "GET", "/ping/", ""})
+			objectWorkload{"get + put, 1,000 objects", clients, 1000, "POST", "/counter/", "/increment"})
 	}
 	return append(all,
 		objectWorkload{"first request, in memory", 32, 0, "GET", "/ping/", ""},

@@ -10,17 +10,22 @@ import (
 // deadlineSlack is how much earlier than it was set a deadline may come. All that are set here are ten times as long.
 const deadlineSlack = time.Second
 
+// patience is how late a read of one byte begins. While a handler runs, the HTTP server has such a read wait for the client
+// to go away, and calls it off at the end: most handlers are quicker than this, and the read then costs no system call.
+const patience = 5 * time.Millisecond
+
 // conn hands its deadlines on when a read or a write has begun or begins, and only those that differ from the one before
 // by deadlineSlack. The HTTP server sets eight for a request, of which most never meet a system call.
 type conn struct {
 	net.Conn
-	made        time.Time
 	read, write deadline
 }
 
 // deadline is that of one direction.
 type deadline struct {
 	set func(time.Time) error
+	// made is when the connection was: a deadline before it calls operations off.
+	made time.Time
 
 	// mu guards what follows.
 	mu sync.Mutex
@@ -28,17 +33,25 @@ type deadline struct {
 	want, have time.Time
 	// busy counts the operations that are under way.
 	busy int
+	// patient is true while a read waits for ready, which end it: late's time, or that it is called off.
+	patient bool
+	ready   chan struct{}
+	late    *time.Timer
 }
 
 func newConn(c net.Conn) *conn {
+	now := time.Now()
 	return &conn{
-		Conn: c, made: time.Now(), read: deadline{set: c.SetReadDeadline}, write: deadline{set: c.SetWriteDeadline},
+		Conn: c, read: deadline{set: c.SetReadDeadline, made: now}, write: deadline{set: c.SetWriteDeadline, made: now},
 	}
 }
 
 // Read implements net.Conn.
 func (c *conn) Read(b []byte) (int, error) {
-	if err := c.read.begin(c.made); err != nil {
+	if len(b) == 1 {
+		c.read.hesitate()
+	}
+	if err := c.read.begin(); err != nil {
 		return 0, err
 	}
 	defer c.read.end()
@@ -47,7 +60,7 @@ func (c *conn) Read(b []byte) (int, error) {
 
 // Write implements net.Conn.
 func (c *conn) Write(b []byte) (int, error) {
-	if err := c.write.begin(c.made); err != nil {
+	if err := c.write.begin(); err != nil {
 		return 0, err
 	}
 	defer c.write.end()
@@ -81,17 +94,55 @@ func (d *deadline) change(t time.Time) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.want = t
+	if d.patient && d.calledOff() {
+		d.goOnLocked()
+	}
 	if d.busy == 0 {
 		return nil
 	}
 	return d.apply()
 }
 
-// begin begins an operation, unless its deadline is before made, which is how reads are called off.
-func (d *deadline) begin(made time.Time) error {
+// hesitate waits for the time of patience, or until the operation that is to begin is called off.
+func (d *deadline) hesitate() {
+	d.mu.Lock()
+	if d.patient || d.calledOff() {
+		d.mu.Unlock()
+		return
+	}
+	d.patient = true
+	if d.late == nil {
+		d.ready, d.late = make(chan struct{}, 1), time.AfterFunc(patience, d.goOn)
+	} else {
+		d.late.Reset(patience)
+	}
+	d.mu.Unlock()
+	<-d.ready
+}
+
+// goOn ends a wait of hesitate.
+func (d *deadline) goOn() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if !d.want.IsZero() && d.want.Before(made) {
+	if d.patient {
+		d.goOnLocked()
+	}
+}
+
+func (d *deadline) goOnLocked() {
+	d.patient = false
+	d.late.Stop()
+	d.ready <- struct{}{}
+}
+
+// calledOff reports whether the deadline is one that calls operations off.
+func (d *deadline) calledOff() bool { return !d.want.IsZero() && d.want.Before(d.made) }
+
+// begin begins an operation, unless it was called off.
+func (d *deadline) begin() error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.calledOff() {
 		return os.ErrDeadlineExceeded
 	}
 	if err := d.apply(); err != nil {

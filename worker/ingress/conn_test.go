@@ -13,6 +13,13 @@ import (
 type counted struct {
 	net.Conn
 	reads, writes int
+	// begun counts the reads that reached it.
+	begun int
+}
+
+func (c *counted) Read(b []byte) (int, error) {
+	c.begun++
+	return c.Conn.Read(b)
 }
 
 func (c *counted) SetReadDeadline(t time.Time) error {
@@ -72,6 +79,32 @@ func TestConnDeadlines(t *testing.T) {
 		ends(0)
 		if _, err := c.Write([]byte("x")); !errors.Is(err, os.ErrDeadlineExceeded) {
 			t.Errorf("a write that was called off: %v", err)
+		}
+	})
+}
+
+// A read of one byte that is called off soon never reaches the connection; one that is not does, and so do longer ones.
+func TestConnHesitates(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c, peer, count := connected(t)
+		for range 3 {
+			time.AfterFunc(patience/2, func() { c.SetReadDeadline(time.Unix(1, 0)) })
+			began := time.Now()
+			if _, err := c.Read(make([]byte, 1)); !errors.Is(err, os.ErrDeadlineExceeded) || time.Since(began) != patience/2 {
+				t.Errorf("called off: %v after %v", err, time.Since(began))
+			}
+			c.SetReadDeadline(time.Time{})
+		}
+		if count.begun+count.reads > 0 {
+			t.Errorf("%d reads and %d deadlines reached the connection", count.begun, count.reads)
+		}
+		go peer.Write([]byte("xyz"))
+		began := time.Now()
+		for n, want := range []time.Duration{0, patience} {
+			if _, err := c.Read(make([]byte, 2-n)); err != nil || time.Since(began) != want {
+				t.Errorf("read %d: %v after %v", n, err, time.Since(began))
+			}
 		}
 	})
 }
