@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 
@@ -135,7 +136,7 @@ func TestHandlers(t *testing.T) {
 	t.Parallel()
 	f := &full{}
 	i := instance(t, Class{Name: "Full", New: func(context.Context, *State) (any, error) { return f, nil }})
-	if err := errors.Join(i.Fetch(t.Context(), nil, nil), i.Alarm(t.Context(), AlarmInfo{})); err != nil {
+	if err := errors.Join(i.Fetch(t.Context(), nil, httptest.NewRequest("GET", "/", nil)), i.Alarm(t.Context(), AlarmInfo{})); err != nil {
 		t.Error(err)
 	}
 	if got := strings.Join(f.seen, " "); got != "fetch alarm" {
