@@ -11,6 +11,8 @@ import (
 	"google.golang.org/protobuf/types/known/durationpb"
 
 	dopb "github.com/tandem-do/tandem/proto/durableobject/v1"
+
+	"github.com/tandem-do/tandem/proto/lifetime"
 )
 
 // ErrClosed is in the chain of the errors of a Link that has been closed.
@@ -164,6 +166,7 @@ func (l *Link) roundTrip(ctx context.Context, c *dopb.Call, p *pendingCall) (*do
 		p.pending.sentBy(&follower{session: &p.stream.session}, p.id)
 	}
 	sent(ctx)
+	ends := lifetime.EndsOf(ctx)
 	select {
 	case s := <-p.settled:
 		if s.err != nil {
@@ -174,10 +177,12 @@ func (l *Link) roundTrip(ctx context.Context, c *dopb.Call, p *pendingCall) (*do
 			return nil, FromCallError(e.Error)
 		}
 		return s.frame, nil
-	case <-ctx.Done():
-		l.abandon(p)
-		return nil, contextError(ctx, ctx.Err())
+	case <-ends[0]:
+	case <-ends[1]:
+	case <-ends[2]:
 	}
+	l.abandon(p)
+	return nil, contextError(ctx, ctx.Err())
 }
 
 // contextError says that ctx ended a call, with its cause for this process.

@@ -1,6 +1,10 @@
 package sidecar
 
-import "context"
+import (
+	"context"
+
+	"github.com/tandem-do/tandem/proto/lifetime"
+)
 
 type sentKey struct{}
 
@@ -8,7 +12,26 @@ type sentKey struct{}
 // object that begin later enter it later. f may be called more than once, also for calls that its object makes in turn
 // within this process, and from any goroutine; it must not block. A call that fails before may never tell.
 func WithSent(ctx context.Context, f func()) context.Context {
-	return context.WithValue(ctx, sentKey{}, f)
+	return &sentContext{ctx, f}
+}
+
+// sentContext is a context with the function of WithSent.
+type sentContext struct {
+	context.Context
+	sent func()
+}
+
+var _ lifetime.Ender = (*sentContext)(nil)
+
+// Ends implements lifetime.Ender.
+func (c *sentContext) Ends() [3]<-chan struct{} { return lifetime.EndsOf(c.Context) }
+
+// Value implements context.Context.
+func (c *sentContext) Value(key any) any {
+	if key == (sentKey{}) {
+		return c.sent
+	}
+	return c.Context.Value(key)
 }
 
 // sent tells the function of WithSent, if there is one.

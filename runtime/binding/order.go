@@ -5,6 +5,8 @@ import (
 	"sync"
 
 	"github.com/tandem-do/tandem/proto/sidecar"
+
+	"github.com/tandem-do/tandem/proto/lifetime"
 )
 
 // Order has calls leave in the order in which they were made, though each is made on a goroutine of its own. Its zero
@@ -30,9 +32,12 @@ func (o *Order) After(p *Place) { o.last = p }
 // Begin waits until the call before has left, or ctx ends, and returns the context to make this one with.
 func (p *Place) Begin(ctx context.Context) context.Context {
 	if before := p.before; before != nil {
+		ends := lifetime.EndsOf(ctx)
 		select {
 		case <-before.sent:
-		case <-ctx.Done():
+		case <-ends[0]:
+		case <-ends[1]:
+		case <-ends[2]:
 		}
 		p.before = nil
 	}

@@ -47,12 +47,13 @@ type Context struct {
 	// stopLinger stops the clock of Limits.WaitUntil; nil while it does not run.
 	stopLinger func() bool
 
-	// lifetime ends with the context. It is made at first need.
+	mu sync.Mutex // guards all below
+	// lifetime is that of input and output, and ends with the context. It is made at first need.
 	lifetime context.Context
 	cancel   context.CancelFunc
-
-	// mu guards done, which is made at first need, and over, which says that the context has ended.
-	mu   sync.Mutex
+	// cut is true once lifetime is over.
+	cut bool
+	// done is made at first need; over says that the context has ended.
 	done chan struct{}
 	over bool
 }
@@ -106,15 +107,27 @@ func (c *Context) Close() {
 
 var errCanceled = errors.New("the event was canceled")
 
-// goContext is the lifetime of the context's input and output.
+// goContext is the lifetime of the context's input and output. It may be called from any goroutine.
 func (c *Context) goContext() context.Context {
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	if c.lifetime == nil {
 		c.lifetime, c.cancel = context.WithCancel(c.isolate.ctx)
-		if c.ended {
+		if c.cut {
 			c.cancel()
 		}
 	}
 	return c.lifetime
+}
+
+// cutShort ends the context's input and output.
+func (c *Context) cutShort() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.cut = true
+	if c.cancel != nil {
+		c.cancel()
+	}
 }
 
 func (c *Context) end(cause error) {
@@ -127,9 +140,7 @@ func (c *Context) end(cause error) {
 	}
 	c.waiters.fail(cause)
 	c.isolate.timers.removeAll(c)
-	if c.cancel != nil {
-		c.cancel()
-	}
+	c.cutShort()
 	if c.stopLinger != nil {
 		c.stopLinger()
 	}

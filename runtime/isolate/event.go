@@ -143,7 +143,8 @@ func (e *Event) Poll() (err error, done bool) { //nolint:revive // the error is 
 // Context returns the context that the event belongs to. It may be called from any goroutine.
 func (e *Event) Context() *Context { return e.context }
 
-// GoContext returns a context with the values of the one that Run got, which ends when the event's context ends.
+// GoContext returns a context with the values of the one that Run got, which ends when the event's context ends. It may be
+// called from any goroutine.
 func (e *Event) GoContext() context.Context {
 	return &eventContext{Context: e.context.goContext(), values: e.values}
 }

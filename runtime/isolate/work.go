@@ -1,26 +1,30 @@
 package isolate
 
 import (
+	"cmp"
 	"context"
+	"sync"
+	"time"
 
 	"github.com/dop251/goja"
+
+	"github.com/tandem-do/tandem/proto/lifetime"
 )
 
 // work is what a promise of the host's waits for.
 type work struct {
 	deferred *Deferred
-	ctx      context.Context
 	f        func(ctx context.Context) func() (goja.Value, error)
 }
 
 // do does the work and settles the promise.
-func (w *work) do() { w.deferred.settleFrom(w.f(w.ctx)) }
+func (w *work) do() { w.deferred.settleFrom(w.f(w.deferred.in.event.GoContext())) }
 
 // begin has work done outside the isolate: where the event may have nothing else to wait for, by the goroutine that waits
 // for it.
 func (i *Isolate) begin(d *Deferred, f func(ctx context.Context) func() (goja.Value, error)) {
 	e := d.in.event
-	w := &work{deferred: d, ctx: e.GoContext(), f: f}
+	w := &work{deferred: d, f: f}
 	if e.holding && e.held.CompareAndSwap(nil, w) {
 		return
 	}
@@ -56,9 +60,12 @@ func (e *Event) doHeld(ctx context.Context) bool {
 	if w == nil {
 		return false
 	}
-	stop := context.AfterFunc(ctx, func() { i.loop.post(e.cancel) })
-	settle := w.f(w.ctx)
-	stop()
+	held := &heldContext{event: e, caller: ctx}
+	settle := w.f(held)
+	held.release()
+	if ctx.Err() != nil {
+		i.loop.post(e.cancel)
+	}
 	if !i.loop.try() {
 		w.deferred.Settle(settle)
 		return true
@@ -66,6 +73,92 @@ func (e *Event) doHeld(ctx context.Context) bool {
 	defer i.loop.end()
 	e.hold(func() { w.deferred.settleHere(settle) })
 	return true
+}
+
+// heldContext is the event's GoContext for held work, without the cost of one. As long as the work is under way it ends with
+// the caller that waits for the event too, whose end cancels the event.
+type heldContext struct {
+	event  *Event
+	caller context.Context
+
+	mu sync.Mutex // guards all below
+	// full is the event's own: once somebody waits for one channel, or keeps this context after the work.
+	full context.Context
+	// stop ends what cancels the event when the caller goes, and over is true once the work is.
+	stop func() bool
+	over bool
+}
+
+var _ lifetime.Ender = (*heldContext)(nil)
+
+// Ends implements lifetime.Ender.
+func (c *heldContext) Ends() [3]<-chan struct{} {
+	if c.isOver() {
+		return [3]<-chan struct{}{c.Done()}
+	}
+	in := c.event.context
+	return [3]<-chan struct{}{in.Done(), c.caller.Done(), in.isolate.ctx.Done()}
+}
+
+// Deadline implements context.Context.
+func (c *heldContext) Deadline() (time.Time, bool) { return time.Time{}, false }
+
+// Done implements context.Context.
+func (c *heldContext) Done() <-chan struct{} {
+	return c.own().Done()
+}
+
+func (c *heldContext) own() context.Context {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.full == nil {
+		c.full = c.event.GoContext()
+		if !c.over {
+			c.stop = context.AfterFunc(c.caller, func() { c.event.context.isolate.loop.post(c.event.cancel) })
+		}
+	}
+	return c.full
+}
+
+func (c *heldContext) isOver() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.over
+}
+
+// Err implements context.Context.
+func (c *heldContext) Err() error {
+	c.mu.Lock()
+	short := c.full == nil && !c.over
+	c.mu.Unlock()
+	if !short {
+		return c.own().Err()
+	}
+	in := c.event.context
+	select {
+	case <-in.Done():
+		return context.Canceled
+	default:
+	}
+	return cmp.Or(c.caller.Err(), in.isolate.ctx.Err())
+}
+
+// Value implements context.Context.
+func (c *heldContext) Value(key any) any {
+	if v := c.event.values.Value(key); v != nil {
+		return v
+	}
+	return c.event.context.isolate.ctx.Value(key)
+}
+
+// release says that the work is over.
+func (c *heldContext) release() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.over = true
+	if c.stop != nil {
+		c.stop()
+	}
 }
 
 // settleFrom is Settle for a goroutine that may run the turn itself, where nothing else is to run before.

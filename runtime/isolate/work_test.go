@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/dop251/goja"
+
+	"github.com/tandem-do/tandem/proto/lifetime"
 )
 
 // workOf defines work(name), a promise of what the function of that name gives outside the isolate.
@@ -26,6 +28,9 @@ const workModule = `
 	export const two = () => Promise.all([work("first"), work("second")]).then(String);
 	export const chain = async () => (await work("quick")) + (await work("quick"));
 	export const blocked = () => work("blocked");
+	export const aware = () => work("aware");
+	export const eitherAware = () => Promise.race([work("aware"), new Promise((r) => { release = r; })]);
+	export const keep = () => work("keep");
 	export const either = () => Promise.race([work("blocked"), new Promise((r) => { release = r; })]);
 	export const late = () => Promise.race([work("blocked"), new Promise((r) => setTimeout(() => r("timer"), 1))]);
 	export const free = () => release("free");`
@@ -33,6 +38,7 @@ const workModule = `
 // What an event waits for may be done by the goroutine that waits for the event. That shows nowhere.
 func TestWorkOfTheGoroutineThatWaits(t *testing.T) {
 	t.Parallel()
+	kept := make(chan context.Context, 1)
 	second, begun, ended := make(chan struct{}), make(chan struct{}, 8), make(chan struct{}, 8)
 	i := newIsolate(t, workModule, Options{Install: []func(*Isolate) error{workOf(map[string]func(context.Context) string{
 		"quick":  func(context.Context) string { return "q" },
@@ -44,6 +50,24 @@ func TestWorkOfTheGoroutineThatWaits(t *testing.T) {
 			ended <- struct{}{}
 			return "blocked"
 		},
+		"aware": func(ctx context.Context) string {
+			if err := ctx.Err(); err != nil {
+				return err.Error()
+			}
+			begun <- struct{}{}
+			ends := lifetime.EndsOf(ctx)
+			select {
+			case <-ends[0]:
+			case <-ends[1]:
+			case <-ends[2]:
+			}
+			if ctx.Err() == nil {
+				return "it ended without an error"
+			}
+			ended <- struct{}{}
+			return "aware"
+		},
+		"keep": func(ctx context.Context) string { kept <- ctx; return "kept" },
 	})}})
 	want := func(name, want string) {
 		t.Helper()
@@ -58,30 +82,66 @@ func TestWorkOfTheGoroutineThatWaits(t *testing.T) {
 	<-ended
 
 	errGone := errors.New("gone")
-	ctx, cancel := context.WithCancelCause(t.Context())
-	result := make(chan error, 1)
+	for _, name := range []string{"blocked", "aware"} {
+		ctx, cancel := context.WithCancelCause(t.Context())
+		result := make(chan error, 1)
+		go func() {
+			_, err := callIn(ctx, i.NewContext(ContextOptions{}), name)
+			result <- err
+		}()
+		<-begun
+		cancel(errGone)
+		if err := <-result; !errors.Is(err, errGone) {
+			t.Errorf("%s, and the caller went: %v", name, err)
+		}
+		<-ended
+	}
+
+	for _, name := range []string{"either", "eitherAware"} {
+		settled := make(chan string, 1)
+		go func() {
+			text, err := callIn(t.Context(), i.NewContext(ContextOptions{}), name)
+			if err != nil {
+				text = err.Error()
+			}
+			settled <- text
+		}()
+		<-begun
+		want("free", "undefined") // another event settles its promise
+		if got := <-settled; got != "free" {
+			t.Errorf("%s, settled by another event: got %q", name, got)
+		}
+		<-ended
+	}
+
+	// What keeps the context after the work has that of the event, which outlives its caller.
+	ctx, cancel := context.WithCancel(t.Context())
+	c := i.NewContext(ContextOptions{})
+	c.Pend(1)
+	c.BeginTask()
+	if got, err := callIn(ctx, c, "keep"); got != "kept" || err != nil {
+		t.Errorf("got %q, %v", got, err)
+	}
+	cancel()
+	after := <-kept
+	if err := after.Err(); err != nil {
+		t.Errorf("the caller went after the work: %v", err)
+	}
+	c.Close()
+	<-after.Done()
+	if ends := lifetime.EndsOf(after); ends[0] != after.Done() || after.Err() == nil {
+		t.Errorf("the event's context has ended: %v", after.Err())
+	}
+
+	closing := make(chan error, 1)
 	go func() {
-		_, err := callIn(ctx, i.NewContext(ContextOptions{}), "blocked")
-		result <- err
+		_, err := callIn(t.Context(), i.NewContext(ContextOptions{}), "aware")
+		closing <- err
 	}()
 	<-begun
-	cancel(errGone)
-	if err := <-result; !errors.Is(err, errGone) {
-		t.Errorf("the caller went: %v", err)
+	i.Close()
+	if err := <-closing; !errors.Is(err, ErrClosed) {
+		t.Errorf("the isolate was closed: %v", err)
 	}
 	<-ended
-
-	settled := make(chan string, 1)
-	go func() {
-		text, err := callIn(t.Context(), i.NewContext(ContextOptions{}), "either")
-		if err != nil {
-			text = err.Error()
-		}
-		settled <- text
-	}()
-	<-begun
-	want("free", "undefined") // another event settles its promise
-	if got := <-settled; got != "free" {
-		t.Errorf("settled by another event: got %q", got)
-	}
 }
