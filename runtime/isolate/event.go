@@ -29,8 +29,6 @@ type Event struct {
 	// come from: one on the goroutine that calls Wait.
 	held    atomic.Pointer[work]
 	holding bool
-	// alone is true while the work may be done so: the end of the event has to end it, whoever's turn that is in.
-	alone bool
 	// async is true when start returns what an async function did.
 	async bool
 	// promise is what it returned, while it is pending.
@@ -102,6 +100,14 @@ func (e *Event) Values() context.Context { return e.values }
 
 // Wait returns when the event's finish has returned, with its error, as Run does. The end of ctx cancels the event.
 func (e *Event) Wait(ctx context.Context) error {
+	err := e.wait(ctx)
+	if x, ok := err.(*Exception); ok && x.Outcome == OutcomeCanceled && ctx.Err() != nil { //nolint:errorlint // it is bare
+		return context.Cause(ctx)
+	}
+	return err
+}
+
+func (e *Event) wait(ctx context.Context) error {
 	if err, done := e.Poll(); done {
 		return err
 	}
@@ -227,8 +233,8 @@ func (e *Event) done(err error) {
 	e.finished = true
 	c := e.context
 	c.waiters.remove(&e.waiter)
-	if e.alone {
-		c.isolate.loop.post(c.settle)
+	if c.isolate.current != c {
+		c.isolate.loop.post(c.settle) // the turn that runs looks after another context
 	}
 	if err == errCanceled { //nolint:errorlint // it is this package's own and not wrapped
 		err = newCanceledError()
@@ -252,7 +258,7 @@ func (e *Event) cancel() {
 // turn runs f as a turn of an event: all JavaScript goes through here but that of the top level.
 func (i *Isolate) turn(in *frame, f func() error) {
 	e := in.event
-	i.frame = in
+	i.frame, i.current = in, e.context
 	i.watch.begin(i.options.Limits.CPU-e.used, e.context)
 	err := i.tellOutcomes(i.guarded(f))
 	err = i.tellOutcomes(i.conclude(err, in))
@@ -271,7 +277,7 @@ func (i *Isolate) turn(in *frame, f func() error) {
 		}
 		e.fail(err)
 	}
-	i.frame = nil
+	i.frame, i.current = nil, nil
 	e.context.settle()
 	if fired != nil && fired.outcome == OutcomeExceededMemory {
 		i.exhausted(e.context.options.Object)

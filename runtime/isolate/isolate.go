@@ -34,6 +34,8 @@ type Isolate struct {
 	frame *frame
 	// outer are the frames that promises' continuations have set aside, one for each that runs within another.
 	outer []*frame
+	// current is the context whose turn runs.
+	current *Context
 	// stirred are the events with a promise that the turn which runs has continued.
 	stirred     []*Event
 	timers      timers

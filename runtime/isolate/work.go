@@ -37,12 +37,12 @@ func (i *Isolate) begin(d *Deferred, f func(ctx context.Context) func() (goja.Va
 // context ends when the event does, which ends the work too.
 func (e *Event) hold(turn func()) {
 	c := e.context
-	e.holding, e.alone = c.options.Deliver == nil && !c.options.Object, false
+	e.holding = c.options.Deliver == nil && !c.options.Object
 	turn()
 	e.holding = false
-	e.alone = e.held.Load() != nil && !e.finished && !c.ended && c.pending == 1 && c.timers == 0 && c.tasks == 0 &&
+	alone := e.held.Load() != nil && !e.finished && !c.ended && c.pending == 1 && c.timers == 0 && c.tasks == 0 &&
 		c.waiters.first == &e.waiter && e.waiter.next == nil && !c.attached.used()
-	if !e.alone {
+	if !alone {
 		e.letGo()
 	}
 }
