@@ -16,6 +16,7 @@ import (
 	"github.com/tandem-do/tandem/durableobject"
 	"github.com/tandem-do/tandem/durableobject/actor"
 	"github.com/tandem-do/tandem/durableobject/clock"
+	"github.com/tandem-do/tandem/proto/lifetime"
 	"github.com/tandem-do/tandem/proto/objectid"
 	"github.com/tandem-do/tandem/proto/sidecar"
 	"github.com/tandem-do/tandem/runtime/binding"
@@ -63,12 +64,8 @@ type Script struct {
 	program *isolate.Program
 
 	pool []*seat
-	// closing counts the isolates that are being closed after a fault.
-	closing sync.WaitGroup
-
-	// mu guards closed, and that none is added to closing after it.
-	mu     sync.Mutex
-	closed bool
+	// closing are the isolates that are being closed after a fault. It is closed when the script is.
+	closing lifetime.Group
 }
 
 // seat is the place of an isolate in the pool, which is filled at first need and again after a fault.
@@ -140,9 +137,7 @@ func (s *Script) Classes() []durableobject.Class {
 
 // Close ends the isolates. Objects that live fail.
 func (s *Script) Close() {
-	s.mu.Lock()
-	s.closed = true
-	s.mu.Unlock()
+	s.closing.Close()
 	for _, seat := range s.pool {
 		seat.mu.Lock()
 		if seat.isolate != nil {
@@ -151,16 +146,6 @@ func (s *Script) Close() {
 		seat.mu.Unlock()
 	}
 	s.closing.Wait()
-}
-
-// replace begins to close an isolate after a fault, if there is one. It reports false when the script is closed.
-func (s *Script) replace(i *isolate.Isolate) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if !s.closed && i != nil {
-		s.closing.Go(i.Close) // it waits for what the isolate's events read from elsewhere
-	}
-	return !s.closed
 }
 
 // compatibility is what the script asked for.
@@ -180,8 +165,9 @@ func (s *Script) isolateFor(ctx context.Context, id objectid.ID, c clock.Clock) 
 		default:
 			return i, nil
 		}
+		s.closing.Go(i.Close) // it waits for what the isolate's events read from elsewhere
 	}
-	if !s.replace(seat.isolate) {
+	if s.closing.Closed() {
 		return nil, isolate.ErrClosed
 	}
 	seat.isolate = nil

@@ -4,4 +4,6 @@
 // among their parent's children.
 //
 // A Context may be used from any goroutine once Begin has returned. Its owner must end it.
+//
+// For the end of what lasts longer there is Group, which waits for goroutines and lets none begin after it.
 package lifetime

@@ -82,25 +82,34 @@ func TestInterruptBetweenBuiltIns(t *testing.T) {
 	}
 }
 
+// newBlocking returns an isolate whose function block closes began, and does not return before release is closed. It is
+// not closed at the test's end.
+func newBlocking(t *testing.T, code string) (i *Isolate, began, release chan struct{}) {
+	t.Helper()
+	began, release = make(chan struct{}), make(chan struct{})
+	i, err := New(t.Context(), compileModule(t, code), Options{
+		Limits: Limits{CPU: 500 * time.Millisecond}, Install: []func(*Isolate) error{timersOf, func(i *Isolate) error {
+			return i.DefineGlobal("block", i.Function("block", 0, func(goja.FunctionCall) goja.Value {
+				close(began)
+				<-release
+				return goja.Undefined()
+			}))
+		}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return i, began, release
+}
+
 // An isolate whose built-in function does not return is given up: its events fail as exceeding the limit, and it
 // closes without waiting.
 func TestStuck(t *testing.T) {
 	t.Parallel()
-	release := make(chan struct{})
-	began := make(chan struct{})
-	i, err := New(t.Context(), compileModule(t, `
+	i, began, release := newBlocking(t, `
 		export const stuck = () => block();
 		export const waits = () => new Promise((r) => setTimeout(r, 1e6));
-	`), Options{Limits: Limits{CPU: 500 * time.Millisecond}, Install: []func(*Isolate) error{timersOf, func(i *Isolate) error {
-		return i.DefineGlobal("block", i.Function("block", 0, func(goja.FunctionCall) goja.Value {
-			close(began)
-			<-release
-			return goja.Undefined()
-		}))
-	}}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	`)
 	start := func(name string) chan error {
 		out := make(chan error, 1)
 		c := i.NewContext(ContextOptions{})

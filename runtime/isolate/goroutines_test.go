@@ -4,7 +4,6 @@ import (
 	"context"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/dop251/goja"
 )
@@ -84,19 +83,9 @@ func TestAtEnd(t *testing.T) {
 // A built-in function that does not return holds Close up on no goroutine of the isolate's either.
 func TestStuckInTheBackground(t *testing.T) {
 	t.Parallel()
-	began, release := make(chan struct{}), make(chan struct{})
-	i, err := New(t.Context(), compileModule(t, `
+	i, began, release := newBlocking(t, `
 		export const stuck = async () => { await new Promise((r) => setTimeout(r, 1)); block(); };
-	`), Options{Limits: Limits{CPU: 500 * time.Millisecond}, Install: []func(*Isolate) error{timersOf, func(i *Isolate) error {
-		return i.DefineGlobal("block", i.Function("block", 0, func(goja.FunctionCall) goja.Value {
-			close(began)
-			<-release
-			return goja.Undefined()
-		}))
-	}}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	`)
 	ended := make(chan struct{})
 	c := i.NewContext(ContextOptions{Object: true, Deliver: func(_ *Event, turn func()) { i.Background(turn) }})
 	c.AtEnd(func() { close(ended) })
@@ -114,5 +103,5 @@ func TestStuckInTheBackground(t *testing.T) {
 	}
 	close(release)
 	<-i.loop.done
-	i.goroutines.all.Wait()
+	i.goroutines.Wait()
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/dop251/goja"
 
+	"github.com/tandem-do/tandem/proto/lifetime"
 	"github.com/tandem-do/tandem/proto/parked"
 )
 
@@ -61,10 +62,10 @@ type Isolate struct {
 	cancel context.CancelCauseFunc
 	// open counts contexts that have not ended.
 	open atomic.Int64
-	// workers wait for the outside world, and run the turns that its answers bring; goroutines counts them and those of
+	// workers wait for the outside world, and run the turns that its answers bring; goroutines are these and those of
 	// Background.
 	workers    *parked.Goroutines[func()]
-	goroutines goroutines
+	goroutines lifetime.Group
 	// endings are for the end of the isolate, by itself.
 	endings endings
 }
@@ -95,7 +96,7 @@ func New(ctx context.Context, p *Program, o Options) (*Isolate, error) {
 	i.watch.init(i)
 	i.loop.start(i)
 	i.workers = parked.New(parked.Options[func()]{
-		Do: func(f func()) { f() }, Max: maxParked, Go: i.goroutines.begin, Done: i.ctx.Done(),
+		Do: func(f func()) { f() }, Max: maxParked, Go: func(f func()) { i.goroutines.Go(f) }, Done: i.ctx.Done(),
 	})
 	if err := i.start(ctx, p); err != nil {
 		i.Close()
@@ -113,12 +114,13 @@ func (i *Isolate) stop(cause error) {
 	i.cancel(cause)
 	i.watch.interrupt(&interruption{outcome: OutcomeCanceled, message: cause.Error()})
 	i.loop.close()
-	if i.loop.wait() {
-		i.goroutines.end()
+	ended := i.loop.wait()
+	i.goroutines.Close()
+	if ended {
+		i.goroutines.Wait()
 		return
 	}
 	// The built-in function may run on one of its goroutines.
-	i.goroutines.refuse()
 	i.endings.run()
 }
 
@@ -169,7 +171,7 @@ func (i *Isolate) giveUpStuck(x *interruption) {
 	i.log.Error("a built-in function of the engine goes on after its event was stopped", "outcome", x.outcome.String())
 	i.giveUp(x.outcome, x.message)
 	i.loop.abandon()
-	i.goroutines.begin(i.endings.run)
+	i.goroutines.Go(i.endings.run)
 	if i.options.OnStuck == nil {
 		return
 	}

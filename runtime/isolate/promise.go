@@ -123,7 +123,7 @@ func (i *Isolate) GoInto(
 
 // Background runs f on a goroutine that Close waits for; once Close has been called f never runs. f has to end when the
 // event's GoContext does. It may be called from any goroutine.
-func (i *Isolate) Background(f func()) { i.goroutines.begin(f) }
+func (i *Isolate) Background(f func()) { i.goroutines.Go(f) }
 
 // Await calls one of two functions, in a turn of the event that runs now, when v has settled: at once when v is no
 // promise or has settled already. At global scope it is the turn of whatever settles v.

@@ -5,6 +5,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/tandem-do/tandem/proto/lifetime"
 	"github.com/tandem-do/tandem/runtime/isolate"
 )
 
@@ -13,13 +14,11 @@ import (
 type pool struct {
 	program *isolate.Program
 	options isolate.Options
-	// closing counts the isolates that are being closed after a fault.
-	closing sync.WaitGroup
+	// closing are the isolates that are being closed after a fault. It is closed when the pool is.
+	closing lifetime.Group
 
-	// mu guards what follows, and that none is added to closing once closed; it is not held while an isolate starts.
-	mu     sync.Mutex
-	seats  []*seat
-	closed bool
+	mu    sync.Mutex // guards what follows; it is not held while an isolate starts
+	seats []*seat
 }
 
 // seat is the place of one isolate.
@@ -44,11 +43,10 @@ func newPool(p *isolate.Program, size int, o isolate.Options) *pool {
 // take returns an isolate that computes nothing now, if there is one, and of several the one with the fewest events; and
 // what to call when the event is over.
 func (p *pool) take(ctx context.Context) (release func(), i *isolate.Isolate, err error) {
-	p.mu.Lock()
-	if p.closed {
-		p.mu.Unlock()
+	if p.closing.Closed() {
 		return nil, nil, isolate.ErrClosed
 	}
+	p.mu.Lock()
 	s := p.choose()
 	s.events++
 	p.mu.Unlock()
@@ -99,8 +97,9 @@ func (p *pool) live(ctx context.Context, s *seat) (*isolate.Isolate, error) {
 		default:
 			return s.isolate, nil
 		}
+		p.closing.Go(s.isolate.Close) // it waits for what the isolate's events read, from slow clients too
 	}
-	if !p.replace(s.isolate) {
+	if p.closing.Closed() {
 		return nil, isolate.ErrClosed
 	}
 	s.isolate = nil
@@ -112,16 +111,6 @@ func (p *pool) live(ctx context.Context, s *seat) (*isolate.Isolate, error) {
 	s.isolate = i
 	s.running.Store(i)
 	return i, nil
-}
-
-// replace begins to close an isolate after a fault, if there is one. It reports false when the pool is closed.
-func (p *pool) replace(i *isolate.Isolate) bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if !p.closed && i != nil {
-		p.closing.Go(i.Close) // it waits for what the isolate's events read, from slow clients too
-	}
-	return !p.closed
 }
 
 // open returns how many contexts of events have not ended: those that run, and those with tasks of ctx.waitUntil.
@@ -137,9 +126,7 @@ func (p *pool) open() (n int64) {
 }
 
 func (p *pool) close() {
-	p.mu.Lock()
-	p.closed = true
-	p.mu.Unlock()
+	p.closing.Close()
 	for _, s := range p.seats {
 		s.made.Lock()
 		if s.isolate != nil {

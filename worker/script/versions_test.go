@@ -108,10 +108,7 @@ func (p *process) closed(s *Script) {
 	p.t.Helper()
 	deadline := time.Now().Add(20 * time.Second)
 	for tick := time.NewTicker(time.Millisecond); time.Now().Before(deadline); <-tick.C {
-		s.pool.mu.Lock()
-		closed := s.pool.closed
-		s.pool.mu.Unlock()
-		if closed {
+		if s.pool.closing.Closed() {
 			return
 		}
 	}
