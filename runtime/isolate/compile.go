@@ -83,10 +83,7 @@ func mend(tree *ast.Program, code string) error {
 	if strings.Contains(code, "arguments") && strings.Contains(code, "=>") {
 		repair.MentionArguments(tree)
 	}
-	repair.ReadPatterns(tree)
-	if strings.Contains(code, "await") {
-		repair.AwaitResults(tree)
-	}
+	repair.SpareWork(tree)
 	if strings.Contains(code, ".stack") || strings.Contains(code, ".message") {
 		wordErrors(tree)
 	}

@@ -8,6 +8,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/dop251/goja"
+
+	"github.com/tandem-do/tandem/runtime/repair"
 )
 
 // maxErrorBytes bounds the text of an error.
@@ -185,7 +187,7 @@ func V8Stack(stack string) string {
 }
 
 // internalPrefix begins the names of the runtime's own scripts, which are not shown in traces.
-const internalPrefix = "tandem-internal:"
+const internalPrefix = repair.FramePrefix
 
 // v8Frame takes the engine's program counter off: "f (file:1:2(7))" is "f (file:1:2)".
 func v8Frame(line string) string {

@@ -15,29 +15,28 @@ import (
 // tell, so that a pattern stays as it is if it has a rest, patterns within, or defaults that do more than make a value.
 //
 // The top level of a script stays as it is: its variables are everybody's.
-func ReadPatterns(tree *ast.Program) {
-	r := &patternReader{}
-	WalkTree(tree, func(node any) (leave func()) {
-		switch n := node.(type) {
-		case *ast.FunctionLiteral:
-			r.depth++
-			return func() { r.depth-- }
-		case *ast.ArrowFunctionLiteral:
-			r.readArrow(n)
-			r.depth++
-			return func() { r.depth-- }
-		}
-		if r.depth > 0 {
-			r.readStatement(node)
-		}
-		return nil
-	})
-}
+func ReadPatterns(tree *ast.Program) { WalkTree(tree, (&patternReader{}).visit) }
 
 // patternReader makes the object patterns of one tree.
 type patternReader struct {
 	depth int // of functions
 	holes int // that have a name so far
+}
+
+func (r *patternReader) visit(node any) (leave func()) {
+	switch n := node.(type) {
+	case *ast.FunctionLiteral:
+		r.depth++
+		return func() { r.depth-- }
+	case *ast.ArrowFunctionLiteral:
+		r.readArrow(n)
+		r.depth++
+		return func() { r.depth-- }
+	}
+	if r.depth > 0 {
+		r.readStatement(node)
+	}
+	return nil
 }
 
 func (r *patternReader) readStatement(node any) {

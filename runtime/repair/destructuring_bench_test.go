@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/dop251/goja"
+	"github.com/dop251/goja/ast"
 )
 
 func benchmarkPattern(b *testing.B, code string, repaired bool) {
@@ -11,23 +12,11 @@ func benchmarkPattern(b *testing.B, code string, repaired bool) {
 	if err := Install(rt, nil); err != nil {
 		b.Fatal(err)
 	}
-	tree, err := goja.Parse("test.js", code)
-	if err != nil {
-		b.Fatal(err)
-	}
+	repair := func(*ast.Program) {}
 	if repaired {
-		ReadPatterns(tree)
+		repair = ReadPatterns
 	}
-	program, err := goja.CompileAST(tree, true)
-	if err != nil {
-		b.Fatal(err)
-	}
-	v, err := rt.RunProgram(program)
-	if err != nil {
-		b.Fatal(err)
-	}
-	f, _ := goja.AssertFunction(v)
-	n := rt.ToValue(b.N)
+	f, n := compiled(b, rt, code, repair), rt.ToValue(b.N)
 	b.ReportAllocs()
 	b.ResetTimer()
 	if _, err := f(goja.Undefined(), n); err != nil {

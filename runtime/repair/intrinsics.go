@@ -29,7 +29,7 @@ const FramePrefix = "tandem-internal:"
 // script can reach them. It runs before the first repaired program, and before scripts could change how arrays iterate.
 //
 // awaited gives what to wait for in place of an object that a method has returned and that is awaited at once. It must
-// not throw. It may be nil if no tree was repaired by AwaitResults.
+// not throw. It may be nil if no tree was repaired by SpareWork.
 func Install(rt *goja.Runtime, awaited func(*goja.Object) goja.Value) error {
 	program, err := bindings()
 	if err != nil {
