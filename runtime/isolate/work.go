@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"sync"
-	"time"
 
 	"github.com/dop251/goja"
 
@@ -60,7 +59,7 @@ func (e *Event) doHeld(ctx context.Context) bool {
 	if w == nil {
 		return false
 	}
-	held := &heldContext{event: e, caller: ctx}
+	held := &heldContext{eventContext: eventContext{Context: i.ctx, values: e.values}, event: e, caller: ctx}
 	settle := w.f(held)
 	held.release()
 	if ctx.Err() != nil {
@@ -78,11 +77,12 @@ func (e *Event) doHeld(ctx context.Context) bool {
 // heldContext is the event's GoContext for held work, without the cost of one. As long as the work is under way it ends with
 // the caller that waits for the event too, whose end cancels the event.
 type heldContext struct {
-	event  *Event
-	caller context.Context
+	eventContext // of the isolate's context
+	event        *Event
+	caller       context.Context
 
 	mu sync.Mutex // guards all below
-	// full is the event's own: once somebody waits for one channel, or keeps this context after the work.
+	// full is the event's own: once somebody waits for one channel, or uses this context after the work.
 	full context.Context
 	// stop ends what cancels the event when the caller goes, and over is true once the work is.
 	stop func() bool
@@ -93,25 +93,21 @@ var _ lifetime.Ender = (*heldContext)(nil)
 
 // Ends implements lifetime.Ender.
 func (c *heldContext) Ends() [3]<-chan struct{} {
-	if c.isOver() {
-		return [3]<-chan struct{}{c.Done()}
+	if full := c.own(false); full != nil {
+		return [3]<-chan struct{}{full.Done()}
 	}
-	in := c.event.context
-	return [3]<-chan struct{}{in.Done(), c.caller.Done(), in.isolate.ctx.Done()}
+	return [3]<-chan struct{}{c.event.context.Done(), c.caller.Done(), c.eventContext.Done()}
 }
-
-// Deadline implements context.Context.
-func (c *heldContext) Deadline() (time.Time, bool) { return time.Time{}, false }
 
 // Done implements context.Context.
-func (c *heldContext) Done() <-chan struct{} {
-	return c.own().Done()
-}
+func (c *heldContext) Done() <-chan struct{} { return c.own(true).Done() }
 
-func (c *heldContext) own() context.Context {
+// own returns the event's own context. While the work is under way, and nobody has needed it yet, it is made only if it is
+// needed, and else nil.
+func (c *heldContext) own(needed bool) context.Context {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.full == nil {
+	if c.full == nil && (needed || c.over) {
 		c.full = c.event.GoContext()
 		if !c.over {
 			c.stop = context.AfterFunc(c.caller, func() { c.event.context.isolate.loop.post(c.event.cancel) })
@@ -120,35 +116,17 @@ func (c *heldContext) own() context.Context {
 	return c.full
 }
 
-func (c *heldContext) isOver() bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.over
-}
-
 // Err implements context.Context.
 func (c *heldContext) Err() error {
-	c.mu.Lock()
-	short := c.full == nil && !c.over
-	c.mu.Unlock()
-	if !short {
-		return c.own().Err()
+	if full := c.own(false); full != nil {
+		return full.Err()
 	}
-	in := c.event.context
 	select {
-	case <-in.Done():
+	case <-c.event.context.Done():
 		return context.Canceled
 	default:
 	}
-	return cmp.Or(c.caller.Err(), in.isolate.ctx.Err())
-}
-
-// Value implements context.Context.
-func (c *heldContext) Value(key any) any {
-	if v := c.event.values.Value(key); v != nil {
-		return v
-	}
-	return c.event.context.isolate.ctx.Value(key)
+	return cmp.Or(c.caller.Err(), c.eventContext.Err())
 }
 
 // release says that the work is over.
