@@ -73,31 +73,10 @@ func Modules(date string, flags []string) map[string]func(*isolate.Isolate) (goj
 	return out
 }
 
-// prelude has each script, compiled once a process when it is first used.
+// prelude has each script.
 var prelude = sync.OnceValue(func() map[string]func() (*goja.Program, error) {
-	files, err := preludeFiles.ReadDir("prelude")
-	if err != nil {
-		return nil // the files are embedded
-	}
-	out := map[string]func() (*goja.Program, error){}
-	for _, f := range files {
-		name := strings.TrimSuffix(f.Name(), ".js")
-		out[name] = sync.OnceValues(func() (*goja.Program, error) { return compileScript(name) })
-	}
-	return out
+	return isolate.Scripts(preludeFiles, "node:")
 })
-
-func compileScript(name string) (*goja.Program, error) {
-	code, err := preludeFiles.ReadFile("prelude/" + name + ".js")
-	if err != nil {
-		return nil, fmt.Errorf("read the prelude: %w", err)
-	}
-	p, err := goja.Compile("tandem-internal:node:"+name, string(code), true)
-	if err != nil {
-		return nil, fmt.Errorf("compile the prelude's %s: %w", name, err)
-	}
-	return p, nil
-}
 
 func newNode(i *isolate.Isolate, o Options) (*node, error) {
 	rt := i.Runtime()

@@ -2,10 +2,11 @@ package webapi
 
 import (
 	"embed"
-	"fmt"
 	"sync"
 
 	"github.com/dop251/goja"
+
+	"github.com/tandem-do/tandem/runtime/isolate"
 )
 
 //go:embed prelude/*.js
@@ -37,26 +38,10 @@ func preludeGroups() map[string][]string {
 	}
 }
 
-// preludePrograms has each group's script, compiled once a process when it is first used: most Workers need few.
+// preludePrograms has each group's script.
 var preludePrograms = sync.OnceValue(func() map[string]func() (*goja.Program, error) {
-	out := map[string]func() (*goja.Program, error){}
-	for name := range preludeGroups() {
-		out[name] = sync.OnceValues(func() (*goja.Program, error) { return compileGroup(name) })
-	}
-	return out
+	return isolate.Scripts(preludeFiles, "")
 })
-
-func compileGroup(name string) (*goja.Program, error) {
-	code, err := preludeFiles.ReadFile("prelude/" + name + ".js")
-	if err != nil {
-		return nil, fmt.Errorf("read the prelude: %w", err)
-	}
-	p, err := goja.Compile("tandem-internal:"+name, string(code), true)
-	if err != nil {
-		return nil, fmt.Errorf("compile the prelude's %s: %w", name, err)
-	}
-	return p, nil
-}
 
 // prelude is what an isolate has run of it.
 type prelude struct {
@@ -81,6 +66,9 @@ func (r *Realm) installPrelude() error {
 		if err := p.host.Set(name, r.isolate.Function(name, 0, f)); err != nil {
 			return err
 		}
+	}
+	if err := p.host.Set("illegalInvocation", illegalInvocation); err != nil {
+		return err
 	}
 	if err := p.host.Set("dated", map[string]any{
 		"tags": r.dated.tags, "structs": r.dated.structs, "byobView": r.dated.byobView, "writer": r.dated.writer,

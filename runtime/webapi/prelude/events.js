@@ -531,5 +531,6 @@
     rejected: (target, promise, reason) =>
       !target.dispatchEvent(new PromiseRejectionEvent("unhandledrejection", { promise, reason, cancelable: true })),
     isSignal: (v) => v instanceof AbortSignal,
+    last, needArguments,
   };
 });

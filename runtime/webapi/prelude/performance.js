@@ -1,8 +1,8 @@
 // Marks and measures, which a script takes and reads by itself: nobody observes them. Like workerd: observers are there and
 // are told of nothing, and nothing is measured of requests.
 (function (host, use) {
-  const { now } = host;
-  const { EventTarget } = use("events");
+  const { now, illegalInvocation } = host;
+  const { EventTarget, last, needArguments } = use("events");
   const { defineProperty } = Object;
   // most is how many entries are kept; the oldest go first.
   const most = 10000;
@@ -13,12 +13,9 @@
       if (name !== "constructor") defineProperty(C.prototype, name, { enumerable: true });
     }
     defineProperty(C.prototype, Symbol.toStringTag, { value: C.name, configurable: true });
-    delete C.prototype.constructor;
-    defineProperty(C.prototype, "constructor", { value: C, writable: true, configurable: true });
+    last(C);
   };
-  const need = (given, what, type = "string") => {
-    if (given === 0) throw new TypeError(`Failed to ${what}: ${what.startsWith("construct") ? "constructor " : ""}parameter 1 is not of type '${type}'.`);
-  };
+  const need = (given, what, type = "string") => needArguments(given, 1, what, type);
   const isObject = (v) => (typeof v === "object" && v !== null) || typeof v === "function";
   const named = (v) => {
     if (typeof v === "symbol") throw new TypeError("Cannot convert a Symbol value to a string");
@@ -154,12 +151,7 @@
   const at = (name, otherwise) => entries.find((e) => e.entryType === "mark" && e.name === name)?.startTime ?? otherwise;
   let performance;
   const self = (o) => {
-    if (o !== performance) {
-      throw new TypeError(
-        "Illegal invocation: function called with incorrect `this` reference. See " +
-          "https://developers.cloudflare.com/workers/observability/errors/#illegal-invocation-errors for details.",
-      );
-    }
+    if (o !== performance) throw new TypeError(illegalInvocation);
   };
   class Performance extends EventTarget {
     constructor(key) {

@@ -1,13 +1,10 @@
 // WebSocket and WebSocketPair as far as libraries that are loaded look for them: nothing makes a socket yet.
 (function (host, use) {
   const { DOMException } = use("dom");
-  const { EventTarget } = use("events");
+  const { EventTarget, last } = use("events");
   const absent = () => new Error("WebSockets are not supported yet");
   const refuse = () => {
-    throw new TypeError(
-      "Illegal invocation: function called with incorrect `this` reference. See " +
-        "https://developers.cloudflare.com/workers/observability/errors/#illegal-invocation-errors for details.",
-    );
+    throw new TypeError(host.illegalInvocation);
   };
   const invalid = (text) => new DOMException("WebSocket Constructor: " + text, "SyntaxError");
   // check throws what the constructor does for a bad address.
@@ -50,8 +47,7 @@
   }
   for (const C of [WebSocket, WebSocketPair]) {
     defineProperty(C.prototype, Symbol.toStringTag, { value: C.name, configurable: true });
-    delete C.prototype.constructor;
-    defineProperty(C.prototype, "constructor", { value: C, writable: true, configurable: true });
+    last(C);
   }
   return { WebSocket, WebSocketPair };
 });

@@ -12,6 +12,7 @@
     runCompression,
     transferBuffer,
     dated,
+    illegalInvocation,
   } = host;
   const then = Promise.prototype.then;
   const { apply } = Reflect;
@@ -43,15 +44,12 @@
   const illegal = () => {
     throw new TypeError("Illegal constructor");
   };
-  const invocation =
-    "Illegal invocation: function called with incorrect `this` reference. See " +
-    "https://developers.cloudflare.com/workers/observability/errors/#illegal-invocation-errors for details.";
   // states makes a class's way to its state.
   const states = () => {
     const map = new WeakMap();
     const of = (o) => {
       const s = map.get(o);
-      if (s === undefined) throw new TypeError(invocation);
+      if (s === undefined) throw new TypeError(illegalInvocation);
       return s;
     };
     of.set = (o, s) => {
