@@ -217,15 +217,12 @@ func (g *InputGate) releaseLocked(err error) {
 	all.append(&g.root)
 	g.section = nil
 	for w := all.first; w != nil; w = all.first {
-		all.remove(w)
+		g.removeLocked(w)
 		if w.begun {
 			g.root.push(w)
-			continue
+		} else {
+			w.settled <- err
 		}
-		if w.counted {
-			g.waiting--
-		}
-		w.settled <- err
 	}
 	if !g.held {
 		g.grantLocked()
