@@ -28,30 +28,20 @@ const compute :Workerd.Worker = (
 // benchCompute alternates rounds of a project on the npm package hono on tandem and on workerd: routes that do little, and
 // such that compute.
 func benchCompute(ctx context.Context, s settings) error {
-	return attempt(ctx, func(t *steps) error {
-		dir, hono := t.TempDir(), honoProject()
-		if err := hono.make(t, dir); err != nil {
-			return err
-		}
-		ours, err := startProduction(t, productionOptions{project: dir, ready: hono.path, profiles: s.profiles})
+	hono := honoProject()
+	return compareScript(ctx, s, hono, func(t *steps, dir string) (address string, pid int, err error) {
+		script, err := bundleForWorkerd(filepath.Join(dir, "src/index.ts"))
 		if err != nil {
-			return err
+			return "", 0, err
 		}
-		servers := []*objectServer{{name: "tandem", address: ours.address, pids: ours.pids()}}
-		if !s.alone {
-			script, err := bundleForWorkerd(filepath.Join(dir, "src/index.ts"))
-			if err != nil {
-				return err
-			}
-			address, pid, err := serveWorkerd(t, t.TempDir(), script, hono.path, func(address string) string {
-				return fmt.Sprintf(plainConfig, address)
-			})
-			if err != nil {
-				return err
-			}
-			servers = append(servers, &objectServer{name: "workerd", address: address, pids: []int{pid}})
-		}
-		return compareAll(ctx, s, computeWorkloads(), servers)
+		return servePlain(t, script, hono.path)
+	}, computeWorkloads()...)
+}
+
+// servePlain is serveWorkerd for a script without bindings.
+func servePlain(t *steps, script []byte, ready string) (address string, pid int, err error) {
+	return serveWorkerd(t, t.TempDir(), script, ready, func(address string) string {
+		return fmt.Sprintf(plainConfig, address)
 	})
 }
 

@@ -53,16 +53,24 @@ func benchObjects(ctx context.Context, s settings) error {
 		if err != nil {
 			return err
 		}
-		servers := []*objectServer{{name: "tandem", address: counter.address, pids: counter.pids()}}
-		if !s.alone {
-			address, pid, err := startWorkerd(t)
-			if err != nil {
-				return err
-			}
-			servers = append(servers, &objectServer{name: "workerd", address: address, pids: []int{pid}})
-		}
-		return compareAll(ctx, s, objectWorkloads(), servers)
+		return compareWithWorkerd(t, s, &objectServer{name: "tandem", address: counter.address, pids: counter.pids()},
+			func() (address string, pid int, err error) { return startWorkerd(t) }, objectWorkloads())
 	})
+}
+
+// compareWithWorkerd is compareAll of one server and, unless that is to be left out, what workerd starts.
+func compareWithWorkerd(t *steps, s settings, ours *objectServer, workerd func() (address string, pid int, err error),
+	workloads []objectWorkload,
+) error {
+	servers := []*objectServer{ours}
+	if !s.alone {
+		address, pid, err := workerd()
+		if err != nil {
+			return err
+		}
+		servers = append(servers, &objectServer{name: "workerd", address: address, pids: []int{pid}})
+	}
+	return compareAll(t.ctx, s, workloads, servers)
 }
 
 // wants reports whether a workload is to be run.

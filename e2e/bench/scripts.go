@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -36,23 +35,24 @@ func benchScripts(ctx context.Context, s settings) error {
 	one := func(name string, clients int, path string) objectWorkload {
 		return objectWorkload{name, clients, 1, "GET", path, ""}
 	}
-	err := compareScript(ctx, s, hello, func(t *steps) (address string, pid int, err error) {
-		return serveWorkerd(t, t.TempDir(), []byte(helloScript), hello.path, func(address string) string {
-			return fmt.Sprintf(plainConfig, address)
-		})
+	err := compareScript(ctx, s, hello, func(t *steps, _ string) (address string, pid int, err error) {
+		return servePlain(t, []byte(helloScript), hello.path)
 	}, one("hello world", 32, "/?"), one("hello world", 256, "/?"))
 	if err != nil {
 		return err
 	}
 	counter := helloProject()
-	return compareScript(ctx, s, counter, startWorkerd,
+	return compareScript(ctx, s, counter, func(t *steps, _ string) (address string, pid int, err error) {
+		return startWorkerd(t)
+	},
 		append([]objectWorkload{one("route to JSON", 32, counter.path), one("route to JSON", 256, counter.path)},
 			objectWorkloads()...)...)
 }
 
-// compareScript compares what a project does as in production with what workerd starts, if any of the workloads is wanted.
+// compareScript compares what a project does as in production with what workerd, given its folder, starts; if any of the
+// workloads is wanted.
 func compareScript(ctx context.Context, s settings, p project,
-	workerd func(*steps) (address string, pid int, err error), workloads ...objectWorkload,
+	workerd func(t *steps, dir string) (address string, pid int, err error), workloads ...objectWorkload,
 ) error {
 	if !slices.ContainsFunc(workloads, s.wants) {
 		return nil
@@ -66,14 +66,7 @@ func compareScript(ctx context.Context, s settings, p project,
 		if err != nil {
 			return err
 		}
-		servers := []*objectServer{{name: "tandem", address: ours.address, pids: ours.pids()}}
-		if !s.alone {
-			address, pid, err := workerd(t)
-			if err != nil {
-				return err
-			}
-			servers = append(servers, &objectServer{name: "workerd", address: address, pids: []int{pid}})
-		}
-		return compareAll(ctx, s, workloads, servers)
+		return compareWithWorkerd(t, s, &objectServer{name: "tandem", address: ours.address, pids: ours.pids()},
+			func() (address string, pid int, err error) { return workerd(t, dir) }, workloads)
 	})
 }

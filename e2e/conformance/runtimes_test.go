@@ -74,38 +74,11 @@ func startTandem(t *testing.T, binary string, h half, date string) string {
 // startBundle runs the project as it runs in production, by a bundle, and returns its origin.
 func startBundle(t *testing.T, binary, date string) string {
 	t.Helper()
-	source, dir, address := writeProject(t, platform(), date), t.TempDir(), harness.FreeAddress(t)
-	command := func(args ...string) *exec.Cmd {
-		cmd := exec.Command(binary, args...)
-		cmd.Dir = dir
-		if testing.Verbose() {
-			cmd.Stdout, cmd.Stderr = t.Output(), t.Output()
-		}
-		return cmd
+	p := harness.Production{Binary: binary, Project: writeProject(t, platform(), date)}
+	if testing.Verbose() {
+		p.Output = t.Output()
 	}
-	if err := command("build", source, "-o", "probes.bundle").Run(); err != nil {
-		t.Fatal(err)
-	}
-	router := "unix:" + dir + "/r"
-	for _, args := range [][]string{
-		{"router", "--listen", router, "--state-dir", "router"},
-		{
-			"durableobject", "--bundle", "probes.bundle", "--listen", "unix:" + dir + "/o", "--state-dir", "objects",
-			"--router", router,
-		},
-		{"worker", "--bundle", "probes.bundle", "--listen", address, "--router", router},
-	} {
-		cmd := command(args...)
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() {
-			_ = cmd.Process.Signal(os.Interrupt)
-			_ = cmd.Wait()
-		})
-	}
-	harness.AwaitListener(t, address)
-	return "http://" + address
+	return "http://" + harness.StartProduction(t, p)
 }
 
 // startWorkerd runs the project by workerd and returns its origin.

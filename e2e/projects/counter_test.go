@@ -3,7 +3,6 @@ package projects
 import (
 	"net/http"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -56,39 +55,13 @@ func TestReload(t *testing.T) {
 
 // What tandem build writes runs without the source.
 func TestBundle(t *testing.T) {
-	dir := t.TempDir()
-	command := func(args ...string) *exec.Cmd {
-		cmd := exec.Command(binary, args...)
-		cmd.Dir = dir
-		cmd.Stdout, cmd.Stderr = t.Output(), t.Output()
-		return cmd
-	}
-	source, err := filepath.Abs(filepath.Join("testdata", "counter"))
-	if err != nil {
+	secrets := filepath.Join(t.TempDir(), "secrets.json")
+	if err := os.WriteFile(secrets, []byte(`{"TOKEN": "secret"}`), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := command("build", source, "-o", "c.bundle").Run(); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(dir, "secrets.json"), []byte(`{"TOKEN": "secret"}`), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	address := harness.FreeAddress(t)
-	for _, args := range [][]string{
-		{"router", "--listen", "unix:" + dir + "/r", "--state-dir", "router"},
-		{"durableobject", "--bundle", "c.bundle", "--listen", "unix:" + dir + "/o", "--state-dir", "objects", "--router", "unix:" + dir + "/r"},
-		{"worker", "--bundle", "c.bundle", "--secrets-file", "secrets.json", "--listen", address, "--router", "unix:" + dir + "/r"},
-	} {
-		cmd := command(args...)
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() {
-			_ = cmd.Process.Signal(os.Interrupt)
-			_ = cmd.Wait()
-		})
-	}
-	harness.AwaitListener(t, address)
+	address := harness.StartProduction(t, harness.Production{
+		Binary: binary, Project: "testdata/counter", WorkerFlags: []string{"--secrets-file", secrets}, Output: t.Output(),
+	})
 	for _, c := range []struct {
 		path   string
 		status int

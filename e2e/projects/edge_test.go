@@ -109,35 +109,9 @@ func TestMainIsMissing(t *testing.T) {
 // startBundle runs a project as production does, by a bundle, and returns what checks an answer.
 func startBundle(t *testing.T, name string) (want func(path, body, want string)) {
 	t.Helper()
-	dir, address := t.TempDir(), harness.FreeAddress(t)
-	source, err := filepath.Abs(filepath.Join("testdata", name))
-	if err != nil {
-		t.Fatal(err)
-	}
-	command := func(args ...string) *exec.Cmd {
-		cmd := exec.Command(binary, args...)
-		cmd.Dir, cmd.Stdout, cmd.Stderr = dir, t.Output(), t.Output()
-		return cmd
-	}
-	if err := command("build", source, "-o", "b").Run(); err != nil {
-		t.Fatal(err)
-	}
-	router := "unix:" + dir + "/r"
-	for _, args := range [][]string{
-		{"router", "--listen", router, "--state-dir", "router"},
-		{"durableobject", "--bundle", "b", "--listen", "unix:" + dir + "/o", "--state-dir", "objects", "--router", router},
-		{"worker", "--bundle", "b", "--listen", address, "--router", router},
-	} {
-		cmd := command(args...)
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() {
-			_ = cmd.Process.Signal(os.Interrupt)
-			_ = cmd.Wait()
-		})
-	}
-	harness.AwaitListener(t, address)
+	address := harness.StartProduction(t, harness.Production{
+		Binary: binary, Project: filepath.Join("testdata", name), Output: t.Output(),
+	})
 	return func(path, body, want string) {
 		t.Helper()
 		if _, got := post(t, "http://"+address+path, body); got != want {
