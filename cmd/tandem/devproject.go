@@ -97,13 +97,13 @@ func runProjects(sys system, r projectRun, o dev.Options) error {
 	if err := r.configure(sys, &o, list); err != nil {
 		return err
 	}
-	executable, err := os.Executable()
-	if err != nil {
-		return fmt.Errorf("find the running executable: %w", err)
-	}
 	return underSignals(&o, func(ctx context.Context) error {
-		o.Executable, o.Reserve = executable, dev.NewReserve(executable, min(len(list), runtime.NumCPU()))
-		defer o.Reserve.Close()
+		reserve, err := dev.NewReserve(min(len(list), runtime.NumCPU()))
+		if err != nil {
+			return err
+		}
+		defer reserve.Close()
+		o.Reserve = reserve
 		watching, end := context.WithCancel(ctx)
 		defer end()
 		var group errgroup.Group
@@ -120,7 +120,7 @@ func runProjects(sys system, r projectRun, o dev.Options) error {
 				return nil
 			})
 		}
-		err := runWatched(ctx, watches, updates, o)
+		err = runWatched(ctx, watches, updates, o)
 		end()
 		return errors.Join(err, group.Wait())
 	})

@@ -136,12 +136,21 @@ func (o Options) Validate() error {
 	return errors.Join(errs...)
 }
 
+// runningExecutable is what processes run unless Options.Executable says otherwise.
+func runningExecutable() (string, error) {
+	exe, err := os.Executable()
+	if err != nil {
+		return "", fmt.Errorf("find the running executable: %w", err)
+	}
+	return exe, nil
+}
+
 // withDefaults fills in what is not set.
 func (o Options) withDefaults() (Options, error) {
 	if o.Executable == "" {
-		exe, err := os.Executable()
+		exe, err := runningExecutable()
 		if err != nil {
-			return o, fmt.Errorf("find the running executable: %w", err)
+			return o, err
 		}
 		o.Executable = exe
 	}

@@ -28,9 +28,15 @@ type standby struct {
 	control int
 }
 
-// NewReserve starts as many worker processes. Those that can't be started are left out: whoever needs one starts it
-// then. Close it after Run.
-func NewReserve(executable string, workers int) *Reserve { return newReserve(executable, workers, nil) }
+// NewReserve starts as many worker processes of the running executable. Those that can't be started are left out: whoever
+// needs one starts it then. Close it after Run.
+func NewReserve(workers int) (*Reserve, error) {
+	executable, err := runningExecutable()
+	if err != nil {
+		return nil, err
+	}
+	return newReserve(executable, workers, nil), nil
+}
 
 func newReserve(executable string, workers int, env []string) *Reserve {
 	r := &Reserve{spawner: newSpawner()}
