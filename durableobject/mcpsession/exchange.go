@@ -70,6 +70,7 @@ func (rt *runtime) serveInto(ctx context.Context, out *outlet, r *http.Request, 
 	if err != nil {
 		return err
 	}
+	out.ended = rt.gone
 	request := r.WithContext(ctx)
 	request.Header = r.Header.Clone()
 	telemetry.InjectHTTP(ctx, request.Header)

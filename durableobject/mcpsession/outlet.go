@@ -48,6 +48,9 @@ type outlet struct {
 	fresh bool
 	// message is the POST that is answered, where the outlet is to know it.
 	message *inspected
+	// ended reports whether what is written comes too late, as its session has ended: what a call says that was cancelled
+	// by the end is not its answer. Nil if there is no session.
+	ended func() bool
 	// wake has a token when something was flushed.
 	wake chan struct{}
 
@@ -103,6 +106,9 @@ func (o *outlet) Write(p []byte) (int, error) {
 	prime := bytes.HasPrefix(p, primeEvent)
 	if prime && o.noPrime {
 		return len(p), nil
+	}
+	if o.ended != nil && o.ended() {
+		return 0, errDisposed
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
