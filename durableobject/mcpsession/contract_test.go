@@ -191,9 +191,8 @@ func TestRequestsDuringDestruction(t *testing.T) {
 						unavailable := resp.StatusCode == http.StatusServiceUnavailable && resp.Header.Get("Retry-After") == "2"
 						gone := ended && resp.StatusCode == http.StatusNotFound
 						if resp.StatusCode != http.StatusOK && !unavailable && !gone {
-							t.Errorf("%s: %d", method, resp.StatusCode)
-						}
-						if method == http.MethodPost {
+							t.Errorf("%s: %d %s", method, resp.StatusCode, rest(t, resp))
+						} else if method == http.MethodPost {
 							rest(t, resp)
 						}
 					})

@@ -107,11 +107,11 @@ func (o *outlet) Write(p []byte) (int, error) {
 	if prime && o.noPrime {
 		return len(p), nil
 	}
-	if o.ended != nil && o.ended() {
-		return 0, errDisposed
-	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
+	if o.status < 400 && o.ended != nil && o.ended() {
+		return 0, errDisposed
+	}
 	if o.err != nil {
 		return 0, o.err
 	}
