@@ -470,8 +470,10 @@ func TestKilled(t *testing.T) {
 	o := testOptions(t)
 	o.Processes = 1
 	p := newPool(t, o)
+	program := testProgram("console.log('here'); await tools.a(); return 1")
+	program.Limits.MemoryBytes *= 4 // a child with more memory than its limit would be taken to have died of that
 	for range 3 {
-		x, err := p.Start(t.Context(), testProgram("console.log('here'); await tools.a(); return 1"))
+		x, err := p.Start(t.Context(), program)
 		if err != nil {
 			t.Fatal(err)
 		}
