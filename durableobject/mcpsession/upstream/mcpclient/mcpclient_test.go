@@ -264,9 +264,9 @@ func TestCallsEnd(t *testing.T) {
 		return nil, errors.New("not to be seen")
 	})
 	s.add("work", says("done"))
-	c := dial(t, Options{URL: s.url, CallTimeout: 100 * time.Millisecond})
+	c := dial(t, Options{URL: s.url, CallTimeout: 2 * time.Second})
 	_, err := c.Call(soon(t), "wait", nil)
-	if e := wantError(t, err, upstream.CodeUnavailable); !strings.Contains(e.Message, "within 100ms; the tool may") {
+	if e := wantError(t, err, upstream.CodeUnavailable); !strings.Contains(e.Message, "within 2s; the tool may") {
 		t.Errorf("timeout: %v", e)
 	}
 	<-started
