@@ -46,9 +46,19 @@ func (e *Exception) Error() string {
 type interruption struct {
 	outcome Outcome
 	message string
+	// cause is why the isolate ends, where it does.
+	cause error
 }
 
-func (e *interruption) Error() string { return e.message }
+func (e *interruption) Error() string { return e.failure().Error() }
+
+// failure is what the event that was interrupted fails with.
+func (e *interruption) failure() error {
+	if e.cause != nil {
+		return e.cause
+	}
+	return outcomeException(e.outcome, e.message)
+}
 
 func outcomeException(o Outcome, message string) *Exception {
 	return &Exception{Outcome: o, Name: "Error", Message: message, Stack: "Error: " + message}
@@ -102,7 +112,7 @@ func (i *Isolate) newExceptionOf(err error) error {
 	case errors.As(err, &known):
 		return known
 	case errors.As(err, &stopped):
-		return outcomeException(stopped.outcome, stopped.message)
+		return stopped.failure()
 	case errors.As(err, &interrupted):
 		return outcomeException(OutcomeCanceled, "the event was interrupted")
 	case errors.As(err, &overflow):

@@ -112,7 +112,7 @@ func (i *Isolate) Close() { i.stop(ErrClosed) }
 
 func (i *Isolate) stop(cause error) {
 	i.cancel(cause)
-	i.watch.interrupt(&interruption{outcome: OutcomeCanceled, message: cause.Error()})
+	i.watch.interrupt(&interruption{outcome: OutcomeCanceled, cause: cause})
 	i.loop.close()
 	ended := i.loop.wait()
 	i.goroutines.Close()

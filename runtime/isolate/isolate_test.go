@@ -277,29 +277,25 @@ func TestCloseEndsEvents(t *testing.T) {
 		export const waits = () => new Promise(() => setTimeout(() => {}, 1e9));
 		export const loops = () => { for (;;); };
 	`, Options{})
-	for _, name := range []string{"waits", "loops"} {
+	run := func(name string) chan error {
 		done := make(chan error, 1)
 		go func() {
 			_, err := callIn(t.Context(), i.NewContext(ContextOptions{}), name)
 			done <- err
 		}()
-		if name == "loops" {
-			i.Close()
-			if err := <-done; err == nil {
-				t.Error("no error")
-			}
-			continue
+		return done
+	}
+	waits, loops := run("waits"), run("loops")
+	select {
+	case err := <-waits:
+		t.Error(err)
+	default:
+	}
+	i.Close()
+	for name, done := range map[string]chan error{"waits": waits, "loops": loops} {
+		if err := <-done; !errors.Is(err, ErrClosed) {
+			t.Errorf("%s: %v", name, err)
 		}
-		select {
-		case err := <-done:
-			t.Error(err)
-		default:
-		}
-		t.Cleanup(func() {
-			if err := <-done; !errors.Is(err, ErrClosed) {
-				t.Error(err)
-			}
-		})
 	}
 }
 
