@@ -53,9 +53,9 @@ func TestWallClock(t *testing.T) {
 	t.Parallel()
 	p := newPool(t, testOptions(t))
 	program := testProgram("console.log('before'); emit(1); await new Promise(r => setTimeout(r, 60000))")
-	program.WallClock = 300 * time.Millisecond
+	program.WallClock = 2 * time.Second
 	d, err := execute(t.Context(), p, program)
-	if got, want := outcome(d, err), "EXCEEDED_WALL_CLOCK: wall clock limit of 300ms exceeded"; got != want {
+	if got, want := outcome(d, err), "EXCEEDED_WALL_CLOCK: wall clock limit of 2s exceeded"; got != want {
 		t.Fatalf("got %s, want %s", got, want)
 	}
 	if diff := cmp.Diff([]string{"before"}, d.Logs); diff != "" || len(d.EmittedJson) != 1 {
@@ -71,7 +71,7 @@ func TestStoppedClock(t *testing.T) {
 	o.Processes = 1
 	p := newPool(t, o)
 	program := testProgram("return tools.ask()")
-	program.WallClock = 200 * time.Millisecond
+	program.WallClock = time.Second
 	x, err := p.Start(t.Context(), program)
 	if err != nil {
 		t.Fatal(err)
@@ -87,7 +87,7 @@ func TestStoppedClock(t *testing.T) {
 	}()
 	id := <-asked
 	// Longer than the wall clock, on a pool with room for one.
-	if got := outcome(execute(t.Context(), p, testProgram("await new Promise(r => setTimeout(r, 400)); return 'other'"))); got != `"other"` {
+	if got := outcome(execute(t.Context(), p, testProgram("await new Promise(r => setTimeout(r, 1500)); return 'other'"))); got != `"other"` {
 		t.Fatalf("the other program: %s", got)
 	}
 	x.SetClock(false)
@@ -181,9 +181,11 @@ func TestCancel(t *testing.T) {
 func TestBusy(t *testing.T) {
 	t.Parallel()
 	o := testOptions(t)
-	o.Processes, o.Waiting, o.Wait = 1, 1, 200*time.Millisecond
+	o.Processes, o.Waiting, o.Wait = 1, 1, 2*time.Second
 	p := newPool(t, o)
-	x, err := p.Start(t.Context(), testProgram("await tools.a()"))
+	program := testProgram("await tools.a()")
+	program.WallClock = time.Minute
+	x, err := p.Start(t.Context(), program)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -200,7 +202,7 @@ func TestBusy(t *testing.T) {
 	got := map[string]bool{<-results: true, <-results: true}
 	want := map[string]bool{
 		"error: the sandbox is at capacity: 1 programs wait for a process":       true,
-		"error: the sandbox is at capacity: no process became free within 200ms": true,
+		"error: the sandbox is at capacity: no process became free within 2s": true,
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("results (-want +got):\n%s", diff)
