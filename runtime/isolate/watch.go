@@ -11,6 +11,10 @@ import (
 // watchTick is how often a turn is looked at while it runs. Shorter turns are never looked at.
 const watchTick = 20 * time.Millisecond
 
+// maxGap is how much of the time between two looks is taken for the turn's: a machine that stands still, or has others to
+// run, is late with both.
+const maxGap = 5 * watchTick
+
 // stuckGrace is how long a turn that was interrupted may still run. It is longer only within a built-in function, which
 // the engine does not interrupt.
 const stuckGrace = 2 * time.Second
@@ -22,8 +26,8 @@ const stuckPatience = time.Minute
 // leakAge is how old an isolate is at least that is given up because the heap is full while nothing in it runs.
 const leakAge = 10 * time.Second
 
-// watch interrupts turns that compute for too long. It measures time on the wall while a turn runs: on a machine with
-// more to run than cores that is more than was computed.
+// watch interrupts turns that compute for too long. It measures time on the wall while a turn runs, less what passes while
+// it is kept from looking: on a machine with more to run than cores that is more than was computed.
 type watch struct {
 	isolate *Isolate
 
@@ -35,9 +39,12 @@ type watch struct {
 	timer   *time.Timer
 	armed   bool
 	running bool
-	start   time.Duration // since base
-	budget  time.Duration
-	fired   *interruption
+	// start and looked are when the turn began and when it was looked at last, since base; what is not taken for the
+	// turn's is added to start.
+	start  time.Duration
+	looked time.Duration
+	budget time.Duration
+	fired  *interruption
 	// context is whose turn runs; nil at global scope.
 	context *Context
 	// firedAt is when the turn was interrupted, since base.
@@ -57,7 +64,7 @@ func (w *watch) begin(budget time.Duration, c *Context) {
 	start := time.Since(w.base)
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.running, w.start, w.budget, w.context = true, start, budget, c
+	w.running, w.start, w.looked, w.budget, w.context = true, start, start, budget, c
 	if !w.armed {
 		w.armed = true
 		w.timer.Reset(watchTick)
@@ -73,7 +80,18 @@ func (w *watch) end() (used time.Duration, fired *interruption) {
 		w.stopping.Store(false)
 		w.isolate.rt.ClearInterrupt()
 	}
-	return time.Since(w.base) - w.start, fired
+	now := time.Since(w.base)
+	w.spare(now)
+	return now - w.start, fired
+}
+
+// spare leaves out of the turn's time, and of its grace, what is more than maxGap since the last look.
+func (w *watch) spare(now time.Duration) {
+	if stood := now - w.looked - maxGap; stood > 0 {
+		w.start += stood
+		w.firedAt += stood
+	}
+	w.looked = now
 }
 
 // cpuText is what a caller sees of workerd's outcome exceededCpu.
@@ -82,11 +100,15 @@ const cpuText = "Worker exceeded CPU time limit."
 const memoryText = "Worker exceeded memory limit."
 
 func (w *watch) look() {
+	w.mu.Lock()
+	w.spare(time.Since(w.base))
+	w.mu.Unlock()
 	limit := w.isolate.options.Limits.HeapBytes
 	full := limit > 0 && heapFull(limit)
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	now := time.Since(w.base)
+	w.looked = now // a collection is the turn's
 	left := w.budget - (now - w.start)
 	switch {
 	case !w.running:
