@@ -44,8 +44,9 @@ func finish(t *testing.T, o *storage.Object, d storage.DueAlarm, ok bool) {
 
 // Ten thousand alarms due at one instant all run once, at that instant, and never more than Concurrency of them, nor
 // goroutines for them, at a time.
+//
+//nolint:paralleltest // it counts the process's goroutines
 func TestManyAlarmsAtOnce(t *testing.T) {
-	t.Parallel()
 	const alarms, concurrency = 10_000, 100
 	synctest.Test(t, func(t *testing.T) {
 		store := openStore(t, vfs.NewMem())

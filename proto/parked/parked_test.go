@@ -1,8 +1,8 @@
 package parked_test
 
 import (
-	"runtime"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 
@@ -10,18 +10,27 @@ import (
 )
 
 // At most Max goroutines wait for more; all work is done, and none is left after Done.
-//
-//nolint:paralleltest // it counts the process's goroutines
 func TestGoroutines(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		const most, pieces = 2, 5
 		var all sync.WaitGroup
 		done, release, ended := make(chan struct{}), make(chan struct{}), make(chan int, 2*pieces)
-		g := parked.New(parked.Options[int]{Max: most, Go: all.Go, Done: done, Do: func(n int) {
-			<-release
-			ended <- n
-		}})
-		before := runtime.NumGoroutine()
+		var running atomic.Int32
+		g := parked.New(parked.Options[int]{
+			Max: most, Done: done,
+			Go: func(run func()) {
+				running.Add(1)
+				all.Go(func() {
+					defer running.Add(-1)
+					run()
+				})
+			},
+			Do: func(n int) {
+				<-release
+				ended <- n
+			},
+		})
 		for range 2 { // the second time two of them have worked before
 			seen := map[int]bool{}
 			for n := range pieces {
@@ -37,7 +46,7 @@ func TestGoroutines(t *testing.T) {
 				t.Errorf("did %v", seen)
 			}
 			synctest.Wait()
-			if left := runtime.NumGoroutine() - before; left != most {
+			if left := running.Load(); left != most {
 				t.Errorf("%d goroutines wait, want %d", left, most)
 			}
 		}
