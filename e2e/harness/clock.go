@@ -11,7 +11,7 @@ import (
 // due is done.
 func (s *Stack) Advance(t T, by time.Duration) {
 	t.Helper()
-	if out, err := s.Clock(t, "advance", by.String()); err != nil {
+	if out, err := s.Clock(t, "advance", by.String(), "--wait", "2m"); err != nil {
 		t.Fatalf("advance the clock by %v: %v\n%s\n%s", by, err, out, s.Log())
 	}
 }
@@ -19,7 +19,7 @@ func (s *Stack) Advance(t T, by time.Duration) {
 // Clock runs a command of `tandem clock` against the stack, and returns what it prints.
 func (s *Stack) Clock(t T, args ...string) (string, error) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	defer cancel()
 	args = append([]string{"clock", "--state-dir", s.MustReady(t).StateDir}, args...)
 	out, err := exec.CommandContext(ctx, s.cmd.Path, args...).CombinedOutput()

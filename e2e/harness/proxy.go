@@ -22,7 +22,8 @@ func BearerProxy(t T, endpoint, token string) string {
 	})
 }
 
-// Cut says where an event stream breaks off: after so many bytes, or after a time, whichever comes first. Never: nowhere.
+// Cut says where an event stream breaks off: after so many bytes, or a time after its first ones, whichever comes first.
+// Never: nowhere.
 type Cut struct {
 	Never bool
 	Bytes int
@@ -41,10 +42,7 @@ func CutProxy(t T, endpoint string, where func(*http.Request) Cut) string {
 				return nil
 			}
 			if c := where(r.Request); !c.Never {
-				r.Body = &cutBody{
-					ReadCloser: r.Body, left: c.Bytes,
-					timer: time.AfterFunc(c.After, func() { r.Body.Close() }),
-				}
+				r.Body = &cutBody{ReadCloser: r.Body, left: c.Bytes, after: c.After}
 			}
 			return nil
 		},
@@ -55,7 +53,8 @@ func CutProxy(t T, endpoint string, where func(*http.Request) Cut) string {
 type cutBody struct {
 	io.ReadCloser
 	left  int
-	timer *time.Timer
+	after time.Duration
+	timer *time.Timer // nil until there are first bytes
 }
 
 var errCut = errors.New("cut off")
@@ -66,11 +65,16 @@ func (b *cutBody) Read(p []byte) (int, error) {
 	}
 	n, err := b.ReadCloser.Read(p[:min(len(p), b.left)])
 	b.left -= n
+	if n > 0 && b.timer == nil {
+		b.timer = time.AfterFunc(b.after, func() { b.ReadCloser.Close() })
+	}
 	return n, err
 }
 
 func (b *cutBody) Close() error {
-	b.timer.Stop()
+	if b.timer != nil {
+		b.timer.Stop()
+	}
 	return b.ReadCloser.Close()
 }
 

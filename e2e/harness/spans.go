@@ -51,10 +51,10 @@ func (s *Stack) SearchSpans(t T, query url.Values) []Span {
 	return out.Data
 }
 
-// WaitSpan searches a trace until it has a span of this name, for at most 15 s.
+// WaitSpan searches a trace until it has a span of this name, for at most a minute.
 func (s *Stack) WaitSpan(t T, traceID, operation string) Span {
 	t.Helper()
-	deadline := time.NewTimer(15 * time.Second)
+	deadline := time.NewTimer(time.Minute)
 	defer deadline.Stop()
 	ticker := time.NewTicker(50 * time.Millisecond)
 	defer ticker.Stop()

@@ -22,7 +22,8 @@ const EnvReadyFile = "TANDEM_E2E_READY_FILE"
 // The timeouts of the application that the tests run with.
 const (
 	SessionTimeout = 3 * time.Second
-	PausedTimeout  = 30 * time.Second
+	// PausedTimeout is longer than any test keeps a call waiting for its approval, however slow the machine is.
+	PausedTimeout = 20 * time.Minute
 )
 
 // Ready is the content of the ready file.
@@ -168,7 +169,7 @@ func (s *Stack) Kill(t T, process string) {
 	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
 		t.Fatalf("kill %s: %v", process, err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	after, err := s.WaitReady(ctx, func(r Ready) bool { return r.PIDs[process] != pid && r.PIDs[process] != 0 })
 	if err != nil {
@@ -196,14 +197,14 @@ func (s *Stack) Exited() <-chan struct{} { return s.exited }
 // ExitCode returns the supervisor's exit code, once it has ended.
 func (s *Stack) ExitCode() int { return s.cmd.ProcessState.ExitCode() }
 
-// Stop ends a stack that this test run has started: drained, or killed after 15 s.
+// Stop ends a stack that this test run has started: drained, or killed after a minute.
 func (s *Stack) Stop() {
 	if s.cmd == nil {
 		return
 	}
 	defer os.RemoveAll(filepath.Dir(s.readyFile))
 	s.Signal(syscall.SIGTERM) //nolint:errcheck // it may have ended already
-	timer := time.NewTimer(15 * time.Second)
+	timer := time.NewTimer(time.Minute)
 	defer timer.Stop()
 	select {
 	case <-s.exited:
@@ -245,10 +246,10 @@ type Response struct {
 	Body   string
 }
 
-// Do sends a request and reads the response to its end, within 30 s.
+// Do sends a request and reads the response to its end, within a minute.
 func Do(t T, method, url string, header map[string]string, body []byte) Response {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), 30*time.Second) // cleanups call it too
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), time.Minute) // cleanups call it too
 	defer cancel()
 	r, err := http.NewRequestWithContext(ctx, method, url, bytes.NewReader(body))
 	if err != nil {

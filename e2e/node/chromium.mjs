@@ -4,7 +4,7 @@ import readline from 'node:readline';
 import { chromium } from 'playwright-core';
 
 // Chromium's own sandbox needs rights that containers and root do not have; it visits this machine alone.
-const program = await chromium.launch({ executablePath: process.env.TANDEM_E2E_CHROMIUM, chromiumSandbox: false });
+const program = await chromium.launch({ executablePath: process.env.TANDEM_E2E_CHROMIUM, chromiumSandbox: false, timeout: 120_000 });
 const browsers = new Map();
 
 function browser(name) {
@@ -37,6 +37,7 @@ const operations = {
       viewport: { width: args.width || 1000, height: args.height || 1000 },
       colorScheme: args.dark ? 'dark' : 'light',
     });
+    context.setDefaultTimeout(90_000);
     const page = await context.newPage();
     const b = { context, page, problems: [], status: 0 };
     page.on('dialog', (dialog) => {
@@ -58,7 +59,7 @@ const operations = {
   // Keys that lead to another page: the answer comes when it is there.
   async follow({ client, args }) {
     const b = browser(client);
-    await Promise.all([b.page.waitForEvent('framenavigated', { timeout: 20_000 }), b.page.keyboard.press(args.key)]);
+    await Promise.all([b.page.waitForEvent('framenavigated', { timeout: 90_000 }), b.page.keyboard.press(args.key)]);
     await b.page.waitForLoadState();
     return { ...(await look(b)), status: b.status };
   },
@@ -72,7 +73,7 @@ const operations = {
   },
   async wait({ client, args }) {
     const b = browser(client);
-    await b.page.getByText(args.text).first().waitFor({ timeout: 30_000 });
+    await b.page.getByText(args.text).first().waitFor({ timeout: 90_000 });
     return { ...(await look(b)), status: b.status };
   },
   async evaluate({ client, args }) {

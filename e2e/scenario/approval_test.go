@@ -7,7 +7,6 @@ import (
 	"regexp"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/tandem-do/tandem/e2e/harness"
 )
@@ -85,9 +84,9 @@ func expectResumed(t *testing.T, r harness.ToolResult) {
 // Scenario 6: a pause that has expired, and a new one that is accepted.
 func Test06PauseExpires(t *testing.T) {
 	t.Parallel()
-	g := newGuarded(t, shared.stack)
+	g := newGuarded(t, start(t, harness.Options{Env: []string{"MCP_PAUSED_SESSION_IDLE_TIMEOUT_MS=30000"}}))
 	id := g.pausedExecution(t)
-	pause(t, harness.PausedTimeout+2*time.Second)
+	waitDisposals(t, g.stack, 1)
 	c := g.node.Connect(t, g.opts)
 	r := c.Resume(t, id, "accept")
 	status := fmt.Sprint(r.StructuredContent["status"])

@@ -33,12 +33,12 @@ func TestClockResumeAfterIdle(t *testing.T) {
 	first := node.Connect(t, opts)
 	first.Execute(t, "return 1")
 	first.Close(t)
-	s.Advance(t, defaultSessionTimeout-30*time.Second)
+	s.Advance(t, defaultSessionTimeout-2*time.Minute)
 	opts.SessionID = first.SessionID
 	if n := len(disposals(t, s)); n != 0 {
 		t.Fatalf("%d runtimes were disposed of before their time", n)
 	}
-	s.Advance(t, 31*time.Second)
+	s.Advance(t, 2*time.Minute+time.Second)
 	waitDisposals(t, s, 1)
 	expectWorking(t, node.Connect(t, opts), first.SessionID)
 }
@@ -46,7 +46,7 @@ func TestClockResumeAfterIdle(t *testing.T) {
 // waitDisposals waits until that many disposals are in the trace store.
 func waitDisposals(t *testing.T, s *harness.Stack, want int) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 15*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	tick := time.NewTicker(50 * time.Millisecond)
 	defer tick.Stop()
@@ -84,11 +84,11 @@ func TestClockPausedSession(t *testing.T) {
 		TestClock: true, Args: []string{"--approval-window", "1h"},
 	}))
 	id := g.pausedExecution(t)
-	g.stack.Advance(t, defaultPausedTimeout-30*time.Second)
+	g.stack.Advance(t, defaultPausedTimeout-2*time.Minute)
 	if n := len(disposals(t, g.stack)); n != 0 {
 		t.Errorf("%d runtimes were disposed of while an execution was paused", n)
 	}
-	g.stack.Advance(t, 31*time.Second)
+	g.stack.Advance(t, 2*time.Minute+time.Second)
 	waitDisposals(t, g.stack, 1)
 	r := g.node.Connect(t, g.opts).Resume(t, id, "accept")
 	if r.StructuredContent["status"] != "execution_expired" {
@@ -162,7 +162,7 @@ func TestClockRefusals(t *testing.T) {
 		t.Errorf("a stack by real time: %v, %s", err, out)
 	}
 	s.Stop()
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, shared.binary,
 		"dev", "--state-dir", dir, "--port", "0", "--dashboard-port", "0", "--auth-port", "0")
