@@ -23,7 +23,7 @@ func TestMCPClient(t *testing.T) {
 	if len(client.SessionID) != 64 || client.ServerName != "sessions" {
 		t.Errorf("session %q of server %q", client.SessionID, client.ServerName)
 	}
-	tools, err := client.ListTools(10 * time.Second)
+	tools, err := client.ListTools(time.Minute)
 	if err != nil || !slices.Equal(tools, []string{"remember", "count"}) {
 		t.Errorf("tools: %v, %v", tools, err)
 	}

@@ -26,7 +26,7 @@ type restless struct {
 // send sends a message. What a killed process excuses is a broken connection, a cut body, or 503 with Retry-After.
 func (w *restless) send(ctx context.Context, session, body string) (answer string, header http.Header) {
 	w.requests++
-	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
+	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)
 	defer cancel()
 	r, err := http.NewRequestWithContext(ctx, "POST", w.url, strings.NewReader(body))
 	if err != nil {
@@ -60,16 +60,22 @@ func (w *restless) send(ctx context.Context, session, body string) (answer strin
 
 func (w *restless) hangs(ctx context.Context, body string) {
 	if ctx.Err() != nil {
-		w.t.Errorf("no answer in 20 s: %s", body)
+		w.t.Errorf("no answer in two minutes: %s", body)
 	}
 }
 
-// work begins sessions and executes in them until stop is closed.
+// work begins sessions and executes in them until stop is closed and there is one, for two minutes more at most.
 func (w *restless) work(stop <-chan struct{}) {
+	var last time.Time
 	for n := 0; ; n++ {
 		select {
 		case <-stop:
-			return
+			if last.IsZero() {
+				last = time.Now().Add(2 * time.Minute)
+			}
+			if len(w.sessions) > 0 || time.Now().After(last) {
+				return
+			}
 		default:
 		}
 		_, header := w.send(w.t.Context(), "", initialize)

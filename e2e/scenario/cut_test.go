@@ -22,7 +22,10 @@ const (
 	cutCallers = 4
 	cutCalls   = 8
 	// maxCuts is how often one call's streams may break before the test gives it up.
-	maxCuts = 100
+	maxCuts = 1000
+
+	// keepsSessions is a setting by which no session's runtime is disposed of within a test.
+	keepsSessions = "MCP_SESSION_TIMEOUT_MS=600000"
 )
 
 // cutter decides where streams break. It may be used from many goroutines.
@@ -48,6 +51,8 @@ type streamed struct {
 	// last is the id of the last whole event, answer the call's answer.
 	last   string
 	answer string
+	// first, unless nil, is closed when there is a last event.
+	first chan<- struct{}
 }
 
 // read reads a stream until it ends or breaks off.
@@ -72,6 +77,10 @@ func (s *streamed) read(resp *http.Response, id int) {
 		}
 		if event != "" {
 			s.last = event
+			if s.first != nil {
+				close(s.first)
+				s.first = nil
+			}
 		}
 		var message struct {
 			ID     int
@@ -88,7 +97,7 @@ func (s *streamed) read(resp *http.Response, id int) {
 // cutCall makes a call and comes back for its answer as often as its streams break. It returns false if the call was not
 // accepted: then its stream broke before the first event, which has the id to come back with.
 func cutCall(r raw, id int, code string) (answer string, accepted bool) {
-	ctx := within(r.t, 30*time.Second)
+	ctx := within(r.t, 3*time.Minute)
 	var s streamed
 	resp, err := r.try(ctx, "POST", executeBody(id, code), nil)
 	for range maxCuts {
@@ -112,7 +121,7 @@ func cutCall(r raw, id int, code string) (answer string, accepted bool) {
 // Whatever breaks, and wherever: of each call that was accepted the answer is obtained.
 func TestCutStreams(t *testing.T) {
 	t.Parallel()
-	s := shared.stack
+	s := start(t, harness.Options{Env: []string{keepsSessions}}) // an answer is kept as long as its session's runtime
 	token := s.NewIdentity(t).Token
 	c := &cutter{rand: rand.New(rand.NewPCG(cutSeed, 0))}
 	behind := harness.CutProxy(t, s.MustReady(t).MCPURL, c.where)
@@ -151,7 +160,7 @@ func TestCutStreams(t *testing.T) {
 // The SDK's client comes back by itself when a call's stream breaks while the program runs.
 func TestCutStreamOfClient(t *testing.T) {
 	t.Parallel()
-	s := shared.stack
+	s := start(t, harness.Options{Env: []string{keepsSessions}})
 	var calls atomic.Int64
 	behind := harness.CutProxy(t, s.MustReady(t).MCPURL, func(r *http.Request) harness.Cut {
 		if r.Method == http.MethodPost && calls.Add(1) == 2 { // after initialize
@@ -171,24 +180,29 @@ func TestCutStreamOfClient(t *testing.T) {
 // The worker that carries a call's stream can die: the answer is obtained from the next one.
 func TestKillWorkerDuringCall(t *testing.T) {
 	t.Parallel()
-	s := start(t, harness.Options{})
+	s := start(t, harness.Options{Env: []string{keepsSessions}})
 	r := newRaw(t, s, s.NewIdentity(t).Token)
 	r.headers["Mcp-Protocol-Version"] = "2025-11-25"
-	resp := r.open(within(t, time.Minute), "POST", executeBody(2, "await new Promise(r => setTimeout(r, 1500)); return 'late'"), nil)
-	var got streamed
+	ctx := within(t, 5*time.Minute)
+	resp := r.open(ctx, "POST", executeBody(2, "await new Promise(r => setTimeout(r, 10000)); return 'late'"), nil)
+	first := make(chan struct{})
+	got := streamed{first: first}
 	read := make(chan struct{})
 	go func() {
 		defer close(read)
 		got.read(resp, 2)
 	}()
-	pause(t, 500*time.Millisecond) // until the stream has its first event
+	select {
+	case <-first:
+	case <-read:
+	}
 	s.Kill(t, "worker")
 	<-read
 	if got.last == "" || got.answer != "" {
 		t.Fatalf("before the worker died: %+v", got)
 	}
 	again := map[string]string{"Last-Event-ID": got.last}
-	got.read(r.open(within(t, time.Minute), "GET", "", again), 2)
+	got.read(r.open(ctx, "GET", "", again), 2)
 	if !strings.Contains(got.answer, "late") {
 		t.Errorf("from the next worker: %+v", got)
 	}

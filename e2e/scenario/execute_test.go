@@ -99,7 +99,7 @@ func TestNativeElicitation(t *testing.T) {
 	} {
 		g.opts.Elicit = map[string]any{"action": action}
 		c := g.node.Connect(t, g.opts)
-		if tools, err := c.ListTools(15 * time.Second); err != nil || !slices.Equal(tools, []string{"execute"}) {
+		if tools, err := c.ListTools(time.Minute); err != nil || !slices.Equal(tools, []string{"execute"}) {
 			t.Errorf("tools are %q, %v", tools, err)
 		}
 		if r := c.Execute(t, guardedCode); !strings.Contains(r.Text, want) || r.IsError != (action != "accept") {

@@ -37,18 +37,29 @@ func TestKillEachProcess(t *testing.T) {
 func TestKillSandboxDuringExecution(t *testing.T) {
 	t.Parallel()
 	s, node := start(t, harness.Options{}), harness.StartNode(t)
-	c := node.Connect(t, harness.ConnectOptions{URL: s.MustReady(t).MCPURL, Token: s.NewIdentity(t).Token})
+	token := s.NewIdentity(t).Token
+	c := node.Connect(t, harness.ConnectOptions{URL: s.MustReady(t).MCPURL, Token: token})
 	done := make(chan harness.ToolResult, 1)
 	go func() {
-		r, err := c.CallTool("execute", map[string]any{"code": "await new Promise(r => setTimeout(r, 60000))"})
+		code := makes("begun") + `await new Promise(r => setTimeout(r, 240000))`
+		r, err := c.CallTool("execute", map[string]any{"code": code})
 		if err != nil {
 			r = harness.ToolResult{IsError: true, Text: err.Error()}
 		}
 		done <- r
 	}()
-	pause(t, time.Second) // until the program runs
+	headers := map[string]string{"Authorization": "Bearer " + token}
+	for deadline := time.Now().Add(time.Minute); ; pause(t, 50*time.Millisecond) { // until the program runs
+		made := harness.Do(t, "GET", s.MustReady(t).APIURL+"/api/policies", headers, nil)
+		if strings.Contains(made.Body, "made.begun") {
+			break
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("the program does not begin: %d %s", made.Status, made.Body)
+		}
+	}
 	s.Kill(t, "sandbox")
-	timer := time.NewTimer(20 * time.Second)
+	timer := time.NewTimer(50 * time.Second) // the client itself gives up after a minute
 	defer timer.Stop()
 	select {
 	case r := <-done:
@@ -76,7 +87,7 @@ func TestChildrenDieWithParent(t *testing.T) {
 			if err := s.Signal(sig); err != nil {
 				t.Fatal(err)
 			}
-			ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+			ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 			defer cancel()
 			select {
 			case <-s.Exited():
@@ -155,7 +166,7 @@ func TestRefusedAtStart(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+			ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 			defer cancel()
 			cmd := exec.CommandContext(ctx, shared.binary, append([]string{"dev"}, tt.args...)...)
 			cmd.Dir = t.TempDir()

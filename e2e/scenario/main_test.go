@@ -29,7 +29,7 @@ func run(m *testing.M) int {
 		return 1
 	}
 	defer os.RemoveAll(dir)
-	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Minute)
 	defer cancel()
 	if shared.binary, err = harness.Build(ctx, dir); err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -55,7 +55,7 @@ func run(m *testing.M) int {
 func start(t *testing.T, o harness.Options) *harness.Stack {
 	t.Helper()
 	o.Binary = shared.binary
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
 	s, err := harness.Start(ctx, o)
 	if err != nil {

@@ -18,7 +18,7 @@ import (
 func overStdio(t *testing.T, cmd *exec.Cmd, o *mcp.ClientOptions) *mcp.ClientSession {
 	t.Helper()
 	client := mcp.NewClient(&mcp.Implementation{Name: "desktop", Version: "1"}, o)
-	session, err := client.Connect(within(t, time.Minute), &mcp.CommandTransport{Command: cmd},
+	session, err := client.Connect(within(t, 3*time.Minute), &mcp.CommandTransport{Command: cmd},
 		&mcp.ClientSessionOptions{ProtocolVersion: "2025-11-25"}) // as desktop clients have it
 	if err != nil {
 		t.Fatalf("connect: %v\n%s", err, cmd.Stderr)
@@ -30,7 +30,7 @@ func overStdio(t *testing.T, cmd *exec.Cmd, o *mcp.ClientOptions) *mcp.ClientSes
 // executeOver executes a program and returns the text of the result.
 func executeOver(t *testing.T, session *mcp.ClientSession, code string) string {
 	t.Helper()
-	result, err := session.CallTool(within(t, time.Minute),
+	result, err := session.CallTool(within(t, 3*time.Minute),
 		&mcp.CallToolParams{Name: "execute", Arguments: map[string]any{"code": code}})
 	if err != nil {
 		t.Fatalf("execute: %v", err)

@@ -15,7 +15,7 @@ import (
 // runObjects runs `tandem objects` on a state directory and returns its output; ok says whether it must succeed.
 func runObjects(t *testing.T, stateDir string, ok bool, args ...string) string {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	args = append(append([]string{"objects"}, args...), "--state-dir", stateDir)
 	out, err := exec.CommandContext(ctx, shared.binary, args...).CombinedOutput()
@@ -57,7 +57,7 @@ func TestOperateOnSession(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "session.obj")
 	runObjects(t, dir, true, "export", "mcp-Session", id, "--output", file)
 	runObjects(t, dir, true, "delete", "mcp-Session", id, "--yes")
-	if _, err := node.Connect(t, opts).ListTools(15 * time.Second); err == nil {
+	if _, err := node.Connect(t, opts).ListTools(time.Minute); err == nil {
 		t.Error("the deleted session answers")
 	}
 	opened.SessionID = ""

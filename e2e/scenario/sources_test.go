@@ -38,7 +38,7 @@ type tracker struct {
 
 func startTracker(t *testing.T) *tracker {
 	t.Helper()
-	k := &tracker{address: "127.0.0.1:0", server: mcp.NewServer(&mcp.Implementation{Name: "tracker", Version: "1"}, nil)}
+	k := &tracker{address: harness.FreeAddress(t), server: mcp.NewServer(&mcp.Implementation{Name: "tracker", Version: "1"}, nil)}
 	k.add("create-issue")
 	k.start(t)
 	t.Cleanup(k.stop)
@@ -115,7 +115,7 @@ type operator struct {
 // sources runs a command and returns what it prints.
 func (o *operator) sources(t *testing.T, stdin string, args ...string) (string, error) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, shared.binary, append([]string{"sources"}, args...)...)
 	cmd.Env = append(os.Environ(), "TANDEM_URL="+o.stack.MustReady(t).APIURL, "TANDEM_TOKEN="+o.token, "TRACKER="+trackerSecret)
@@ -224,7 +224,7 @@ func TestSourceWithSignIn(t *testing.T) {
 	t.Parallel()
 	s := start(t, harness.Options{Args: []string{"--allow-private-sources"}})
 	ready, token := s.MustReady(t), s.NewIdentity(t).Token
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, shared.binary, "sources", "add", "nested", "--mcp", ready.MCPURL, "--oauth")
 	cmd.Env = append(os.Environ(), "TANDEM_URL="+ready.APIURL, "TANDEM_TOKEN="+token)
@@ -262,7 +262,7 @@ func TestSourceWithSignIn(t *testing.T) {
 func expectNoSecrets(t *testing.T, s *harness.Stack, state, printed string) {
 	t.Helper()
 	search := s.MustReady(t).DashboardURL + "/api/spans/search?lookback=15m&limit=1000"
-	for range 50 { // spans leave their process within a second or so
+	for range 300 { // spans leave their process within a second or so
 		r := harness.Do(t, "GET", search+"&operation=executor.tool.execute&attr.mcp.tool.name=tracker.close_issue", nil, nil)
 		if strings.Contains(r.Body, "close_issue") {
 			break

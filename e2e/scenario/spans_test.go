@@ -5,11 +5,11 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/tandem-do/tandem/e2e/harness"
 )
@@ -45,7 +45,9 @@ func expectTags(t *testing.T, s *harness.Stack, traceID, operation string, want 
 // TestSpansOfObjects holds what the spans of sessions and executions say, from the first request to the disposal.
 func TestSpansOfObjects(t *testing.T) {
 	t.Parallel()
-	s := shared.stack
+	// Long enough for no runtime to be disposed of before the test waits for that.
+	const idleMS = 15_000
+	s := start(t, harness.Options{Env: []string{fmt.Sprint("MCP_SESSION_TIMEOUT_MS=", idleMS)}})
 	g := newGuarded(t, s)
 	r := raw{t: t, url: g.opts.URL, headers: mcpHeaders(g.opts.Token)}
 	trace, created := r.traced(initialize)
@@ -55,7 +57,7 @@ func TestSpansOfObjects(t *testing.T) {
 	r.headers["Mcp-Session-Id"] = created.Header.Get("Mcp-Session-Id")
 
 	trace, paused := r.traced(executeBody(2, `await tools.no.such.tool();`+
-		`const r = await tools.executor.coreTools.policies.list({}); await new Promise(r => setTimeout(r, 1000)); return r`))
+		`const r = await tools.executor.coreTools.policies.list({}); await new Promise(r => setTimeout(r, 5000)); return r`))
 	expectTags(t, s, trace, "mcp.execute", map[string]string{"outcome": "waiting_for_interaction"})
 	expectTags(t, s, trace, "executor.tool.execute", map[string]string{
 		"mcp.tool.name": "no.such.tool", "outcome": "error", "error.code": "tool_not_found",
@@ -84,13 +86,16 @@ func TestSpansOfObjects(t *testing.T) {
 	})
 
 	// The runtime is taken down for idleness, and made again from what is stored.
-	pause(t, harness.SessionTimeout+2*time.Second)
+	waitDisposals(t, s, 1)
 	found := s.SearchSpans(t, url.Values{
 		"operation": {"mcp.session.idle_runtime_dispose"}, "attr.mcp.session.dispose_reason": {"idle"},
 		"attr.mcp.session.paused_count": {"0"},
 	})
-	if len(found) == 0 || len(found[0].Span.Tags["mcp.session.idle_ms"]) != len("3000") {
-		t.Errorf("disposals: %+v", found)
+	if len(found) != 1 {
+		t.Fatalf("disposals: %+v", found)
+	}
+	if ms, err := strconv.Atoi(found[0].Span.Tags["mcp.session.idle_ms"]); err != nil || ms < idleMS {
+		t.Errorf("disposal: %+v", found)
 	}
 	trace, _ = r.traced(`{"jsonrpc":"2.0","id":9,"method":"tools/list"}`)
 	expectTags(t, s, trace, "McpSessionDOSqlite.resolveSessionMeta", map[string]string{"mcp.session.meta_source": "stored"})

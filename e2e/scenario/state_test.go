@@ -53,7 +53,7 @@ func TestStateIsRefusedAndKept(t *testing.T) {
 				}
 			}
 			before := sums(t, filepath.Join(dir, tt.kept))
-			ctx, cancel := context.WithTimeout(t.Context(), 45*time.Second)
+			ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 			defer cancel()
 			cmd := exec.CommandContext(ctx, shared.binary, "dev", "--state-dir", dir,
 				"--port", "0", "--dashboard-port", "0", "--auth-port", "0")

@@ -99,7 +99,7 @@ func profile(ctx context.Context, pid int, profiles, name string) (string, error
 	if err != nil || len(sockets) != 1 {
 		return "", fmt.Errorf("%d profile sockets of process %d: %w", len(sockets), pid, err)
 	}
-	client := http.Client{Timeout: 20 * time.Second, Transport: &http.Transport{
+	client := http.Client{Timeout: 2 * time.Minute, Transport: &http.Transport{
 		DisableKeepAlives: true,
 		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
 			return (&net.Dialer{}).DialContext(ctx, "unix", sockets[0])

@@ -32,7 +32,7 @@ const mixRooms = 50
 func Mix(ctx context.Context, o MixOptions) error {
 	transport := &http.Transport{MaxIdleConnsPerHost: o.Connections, DisableCompression: true}
 	defer transport.CloseIdleConnections()
-	m := &mixer{url: o.URL, http: &http.Client{Timeout: time.Minute, Transport: transport}}
+	m := &mixer{url: o.URL, http: &http.Client{Timeout: clientTimeout, Transport: transport}}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	var next atomic.Int64

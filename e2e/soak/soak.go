@@ -39,6 +39,9 @@ type Organization struct {
 	Failed int64
 }
 
+// clientTimeout bounds one request.
+const clientTimeout = 3 * time.Minute
+
 // maxErrors is how many errors of an organization are kept.
 const maxErrors = 3
 
@@ -72,12 +75,12 @@ func (t *tally) note(took time.Duration, inTime bool, err error) {
 func Run(ctx context.Context, o Options) ([]Organization, error) {
 	transport := &http.Transport{MaxIdleConnsPerHost: o.Sessions, DisableCompression: true}
 	defer transport.CloseIdleConnections()
-	shared := &http.Client{Timeout: time.Minute, Transport: transport}
+	shared := &http.Client{Timeout: clientTimeout, Transport: transport}
 	clients, owners := make([]*client, o.Sessions), make([]int, o.Sessions)
 	result := make([]Organization, len(o.Tokens))
 	tallies := make([]*tally, len(o.Tokens))
 	for i := range tallies {
-		tallies[i] = &tally{latency: hdrhistogram.New(1, time.Minute.Microseconds(), 3)}
+		tallies[i] = &tally{latency: hdrhistogram.New(1, clientTimeout.Microseconds(), 3)}
 	}
 	for i := range clients {
 		if others := len(o.Tokens) - 1; others > 0 && i >= o.Sessions/2 {
