@@ -15,8 +15,6 @@ import (
 const (
 	// maxStopped is how long the clock of a program may be stopped in all.
 	maxStopped = time.Hour
-	// abandonTimeout is how long a child has to end a paused program that nobody waits for any more.
-	abandonTimeout = 100 * time.Millisecond
 	// maxErrorBytes bounds the text of an error that a child sends.
 	maxErrorBytes = 64 << 10
 	// maxPathBytes bounds the path of a tool.
@@ -148,7 +146,7 @@ func (x *Execution) cancel() {
 	x.mu.Lock()
 	ask := x.stopped && !x.ended && x.cause == causeNone
 	if ask {
-		x.abandoned = time.AfterFunc(abandonTimeout, func() { x.end(causeCanceled) })
+		x.abandoned = time.AfterFunc(x.pool.o.abandon, func() { x.end(causeCanceled) })
 	}
 	x.mu.Unlock()
 	if !ask {

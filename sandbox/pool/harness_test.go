@@ -118,7 +118,7 @@ func newPool(t testing.TB, o Options) *Pool {
 }
 
 func testProgram(code string) Program {
-	return Program{Code: code, WallClock: 3 * time.Second, Limits: frame.Limits{
+	return Program{Code: code, WallClock: time.Minute, Limits: frame.Limits{
 		CPU: 2 * time.Second, MemoryBytes: 64 << 20, ResultBytes: 256 << 10, PendingToolCalls: 8,
 	}}
 }

@@ -57,6 +57,7 @@ func TestHostile(t *testing.T) {
 			beside := make(chan string, 1)
 			go func() { beside <- outcome(execute(t.Context(), p, testProgram("return [].map.call([1], x => x + 1)"))) }()
 			program := testProgram("return " + h.code)
+			program.WallClock = 3 * time.Second
 			if strings.Contains(h.code, ";") || strings.HasPrefix(h.code, "while") {
 				program.Code = h.code
 			}

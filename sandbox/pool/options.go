@@ -15,6 +15,7 @@ const (
 	defaultWait    = 10 * time.Second
 	defaultPaused  = 64
 	defaultLinger  = 30 * time.Second
+	defaultAbandon = 100 * time.Millisecond
 )
 
 // Options say how a pool works. The zero value of every field but Command gives its default.
@@ -35,6 +36,8 @@ type Options struct {
 	WaitingPerOrganization int
 	// Wait is how long one of them waits. Default 10 s.
 	Wait time.Duration
+	// abandon is how long a child has to end a paused program that nobody waits for any more. Default 100 ms.
+	abandon time.Duration
 	// RequireProtections refuses children that lack a protection which the machine could give them.
 	RequireProtections bool
 	// Log takes the pool's log and, at debug level, what children write to their standard error; nil
@@ -77,6 +80,7 @@ func (o Options) withDefaults() (Options, error) {
 	}{
 		{"Wait", &o.Wait, defaultWait},
 		{"Linger", &o.Linger, defaultLinger},
+		{"abandon", &o.abandon, defaultAbandon},
 	} {
 		if *f.value < 0 {
 			errs = append(errs, fmt.Errorf("%s is %v, less than 0", f.name, *f.value))

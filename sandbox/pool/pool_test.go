@@ -39,8 +39,10 @@ func TestExecute(t *testing.T) {
 				t.Skip("the race detector's memory breaks the limits")
 			}
 			program := testProgram(tc.code)
-			program.Limits.CPU = 500 * time.Millisecond
-			program.WallClock = 30 * time.Second
+			program.Limits.CPU, program.WallClock = 30*time.Second, time.Minute
+			if tc.name == "CPU" {
+				program.Limits.CPU = 500 * time.Millisecond
+			}
 			if got := outcome(execute(t.Context(), p, program)); got != tc.want {
 				t.Errorf("got  %s\nwant %s", got, tc.want)
 			}
@@ -53,9 +55,9 @@ func TestWallClock(t *testing.T) {
 	t.Parallel()
 	p := newPool(t, testOptions(t))
 	program := testProgram("console.log('before'); emit(1); await new Promise(r => setTimeout(r, 60000))")
-	program.WallClock = 2 * time.Second
+	program.WallClock = 5 * time.Second
 	d, err := execute(t.Context(), p, program)
-	if got, want := outcome(d, err), "EXCEEDED_WALL_CLOCK: wall clock limit of 2s exceeded"; got != want {
+	if got, want := outcome(d, err), "EXCEEDED_WALL_CLOCK: wall clock limit of 5s exceeded"; got != want {
 		t.Fatalf("got %s, want %s", got, want)
 	}
 	if diff := cmp.Diff([]string{"before"}, d.Logs); diff != "" || len(d.EmittedJson) != 1 {
@@ -71,7 +73,7 @@ func TestStoppedClock(t *testing.T) {
 	o.Processes = 1
 	p := newPool(t, o)
 	program := testProgram("return tools.ask()")
-	program.WallClock = time.Second
+	program.WallClock = 5 * time.Second
 	x, err := p.Start(t.Context(), program)
 	if err != nil {
 		t.Fatal(err)
@@ -87,7 +89,7 @@ func TestStoppedClock(t *testing.T) {
 	}()
 	id := <-asked
 	// Longer than the wall clock, on a pool with room for one.
-	if got := outcome(execute(t.Context(), p, testProgram("await new Promise(r => setTimeout(r, 1500)); return 'other'"))); got != `"other"` {
+	if got := outcome(execute(t.Context(), p, testProgram("await new Promise(r => setTimeout(r, 5500)); return 'other'"))); got != `"other"` {
 		t.Fatalf("the other program: %s", got)
 	}
 	x.SetClock(false)
@@ -126,6 +128,9 @@ func TestAbandon(t *testing.T) {
 			t.Parallel()
 			o := testOptions(t)
 			o.Processes, o.Idle = 1, 1
+			if tc.reused {
+				o.abandon = time.Minute
+			}
 			p := newPool(t, o)
 			ctx, cancel := context.WithCancelCause(t.Context())
 			x, err := p.Start(ctx, testProgram(tc.code))
@@ -181,7 +186,7 @@ func TestCancel(t *testing.T) {
 func TestBusy(t *testing.T) {
 	t.Parallel()
 	o := testOptions(t)
-	o.Processes, o.Waiting, o.Wait = 1, 1, 2*time.Second
+	o.Processes, o.Waiting, o.Wait = 1, 1, 6*time.Second
 	p := newPool(t, o)
 	program := testProgram("await tools.a()")
 	program.WallClock = time.Minute
@@ -201,8 +206,8 @@ func TestBusy(t *testing.T) {
 	}
 	got := map[string]bool{<-results: true, <-results: true}
 	want := map[string]bool{
-		"error: the sandbox is at capacity: 1 programs wait for a process":       true,
-		"error: the sandbox is at capacity: no process became free within 2s": true,
+		"error: the sandbox is at capacity: 1 programs wait for a process":    true,
+		"error: the sandbox is at capacity: no process became free within 6s": true,
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("results (-want +got):\n%s", diff)
@@ -595,7 +600,7 @@ func TestVerdict(t *testing.T) {
 		d    death
 		want string
 	}{
-		{"wall clock", death{cause: causeWallClock, signal: syscall.SIGKILL}, "EXCEEDED_WALL_CLOCK: wall clock limit of 3s exceeded"},
+		{"wall clock", death{cause: causeWallClock, signal: syscall.SIGKILL}, "EXCEEDED_WALL_CLOCK: wall clock limit of 1m0s exceeded"},
 		{"stopped", death{cause: causeStopped}, "EXCEEDED_WALL_CLOCK: the program was paused for more than 1h0m0s"},
 		{"protocol", death{cause: causeProtocol}, "CRASHED: the program broke its process"},
 		{"stack", death{stderr: "runtime: goroutine stack exceeds 67108864-byte limit\nfatal error: stack overflow"}, "EXCEEDED_MEMORY: the program is nested too deeply for its stack"},

@@ -135,9 +135,13 @@ func TestReplayGoesOn(t *testing.T) {
 		const t0 = Date.now(); await sleep(50); await tools.c(0); emit("c")
 		return {slept: Date.now() - t0 >= 50, n: 2}`
 	before := startChild(t).program(startOf(code), nil, 2)
-	at := time.Now()
-	again := startChild(t).program(before.replay(), before, 0)
-	if took := time.Since(at); took > 4*time.Second {
+	again, took := before, time.Duration(0)
+	for tries := 0; tries == 0 || took > 4*time.Second && tries < 5; tries++ { // others may hold one up
+		at := time.Now()
+		again = startChild(t).program(before.replay(), before, 0)
+		took = time.Since(at)
+	}
+	if took > 4*time.Second {
 		t.Errorf("the replay waited: %v", took)
 	}
 	if diff := cmp.Diff(before.calls, again.calls[:2]); diff != "" {
@@ -183,14 +187,14 @@ func TestClockStops(t *testing.T) {
 	c.run++
 	start := startOf(`
 		const first = tools.a().then(() => "call")
-		const timer = new Promise((r) => setTimeout(() => r("timer"), 1000))
+		const timer = new Promise((r) => setTimeout(() => r("timer"), 4000))
 		const winner = await Promise.race([first, timer]); await timer
 		return {winner, date: Date.now() >= 1_800_000_000_000, ran: performance.now() < 60_000_000}`)
 	start.Run = c.run
 	c.send(&start)
 	call := c.next().(*frame.Call)
 	c.send(&frame.Clock{Run: c.run, Stopped: true})
-	<-time.NewTimer(1500 * time.Millisecond).C
+	<-time.NewTimer(4500 * time.Millisecond).C
 	c.send(&frame.Result{Run: c.run, CallID: call.CallID, Value: []byte("1"), UnixMS: 1_800_000_000_000})
 	<-time.NewTimer(20 * time.Millisecond).C
 	c.send(&frame.Clock{Run: c.run, Stopped: false})
