@@ -10,5 +10,5 @@
 // write that was acknowledged and is lost, a transaction of which half is seen, and a call that ran twice all give
 // a history that no order explains.
 //
-//	TANDEM_KILLS=200 go test ./e2e/linear -v
+//	TANDEM_KILLS=1000 go test ./e2e/linear -v
 package linear

@@ -25,8 +25,9 @@ const (
 	killsARound = 5
 	// callTimeout is how long a client waits for an answer.
 	callTimeout = 2 * time.Second
-	// defaultKills is how often the host is killed unless TANDEM_KILLS says.
-	defaultKills = 25
+	// defaultKills is how often the host is killed unless TANDEM_KILLS says, and shortKills with -short.
+	defaultKills = 200
+	shortKills   = 25
 )
 
 // history is what clients saw of one object.
@@ -62,6 +63,9 @@ type test struct {
 // they saw.
 func TestKill(t *testing.T) {
 	kills := defaultKills
+	if testing.Short() {
+		kills = shortKills
+	}
 	if text := os.Getenv("TANDEM_KILLS"); text != "" {
 		var err error
 		if kills, err = strconv.Atoi(text); err != nil {
