@@ -87,7 +87,7 @@ func TestStubs(t *testing.T) {
 	})
 }
 
-// A timer and waitUntil keep an object from eviction; without them it is gone after ten seconds.
+// LC-2j: a timer, an interval and waitUntil keep an object from eviction; without them it is gone after ten seconds.
 func TestLifetime(t *testing.T) {
 	t.Parallel()
 	bubble(t, probe(map[string]string{
@@ -95,6 +95,8 @@ func TestLifetime(t *testing.T) {
 		"timer": `setTimeout(() => s.put("fired", true), 15000)`,
 		"wait":  `ctx.waitUntil(new Promise((r) => setTimeout(r, 13000)).then(() => { throw new Error("late") }))`,
 		"fired": `return await s.get("fired")`,
+		"tick":  `this.ticks = setInterval(() => {}, 1000)`,
+		"still": `clearInterval(this.ticks)`,
 	}), []string{"Probe"}, func(w *world) {
 		w.want("Probe", "age", "1")
 		time.Sleep(9 * time.Second)
@@ -115,6 +117,12 @@ func TestLifetime(t *testing.T) {
 		if log := w.logged(); !strings.Contains(log, "Uncaught (in promise) Error: late") {
 			t.Errorf("log: %s", log)
 		}
+		w.want("Probe", "tick", "undefined")
+		time.Sleep(time.Minute)
+		w.want("Probe", "age", "4")
+		w.want("Probe", "still", "undefined")
+		time.Sleep(12 * time.Second)
+		w.want("Probe", "age", "1")
 	})
 }
 

@@ -81,7 +81,7 @@ func TestStorage(t *testing.T) {
 		{"sync", `s.put("a", 1, { allowUnconfirmed: true }); return await s.sync()`, `undefined`},
 		{"state", `return [Object.keys(ctx).sort().join(), ctx.id.toString().length, ctx.id.name, ctx.id.equals(env.PROBE.idFromName("o")), String(ctx)]`,
 			`["container,exports,facets,id,props,storage", 64, "o", true, "[object DurableObjectState]"]`},
-		{"noKV", `try { s.kv } catch (e) { return e.message.slice(0, 63) }`,
+		{"noKV", `/* SK-2 */ try { s.kv } catch (e) { return e.message.slice(0, 63) }`,
 			`"The storage.kv (synchronous KV) API is only available for SQLit"`},
 	}
 	bodies := map[string]string{"clear": "await s.deleteAll()"}
