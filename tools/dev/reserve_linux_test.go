@@ -29,11 +29,11 @@ func TestReserve(t *testing.T) {
 	if !waiting[pid] || pid == dead {
 		t.Errorf("the Worker has pid %d; %v waited, and %d had ended", pid, waiting, dead)
 	}
-	if got := r.stderr.String(); !strings.Contains(got, "worker        | worker says hello\n") {
-		t.Errorf("what the process wrote before it was taken is not in the log:\n%s", got)
-	}
 	if _, err := r.drain(t); err != nil {
 		t.Error(err)
+	}
+	if got := r.stderr.String(); !strings.Contains(got, "worker        | worker says hello\n") {
+		t.Errorf("what the process wrote before it was taken is not in the log:\n%s", got)
 	}
 }
 

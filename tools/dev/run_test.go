@@ -199,14 +199,17 @@ func TestStartFailureNamesProcessAndLog(t *testing.T) {
 			[]string{"router does not start", "exit status 1", "the disk is on fire"}},
 		{"wrong flags", nameAuth + "=" + modeUsage, nameAuth, 1, []string{"auth does not start", "exit status 2"}},
 		{"hangs", nameTraces + "=" + modeUnhealthy, nameTraces, 1,
-			[]string{"traces does not start", "not healthy after 2s", "traces says hello"}},
+			[]string{"traces does not start", "not healthy after 8s", "traces says hello"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			starts := 0
 			r := start(t, func(o *Options) {
 				o.fake.env = append(o.fake.env, envMode+"="+test.mode)
-				o.fake.limits.startAttempts, o.fake.limits.start = 3, 2*time.Second
+				o.fake.limits.startAttempts = 3
+				if test.mode == nameTraces+"="+modeUnhealthy {
+					o.fake.limits.start = 8 * time.Second // the others have it as well
+				}
 				o.fake.observe = func(e event) {
 					if e.name == test.process && e.kind == eventStarted {
 						starts++

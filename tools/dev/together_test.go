@@ -65,11 +65,6 @@ func TestSeveralWorkers(t *testing.T) {
 	if table := r.stdout.String(); !strings.Contains(table, "  Worker web    "+first.WorkerURL+"\n  Worker auth   "+first.Workers["auth"]) {
 		t.Errorf("the table is\n%s", table)
 	}
-	for _, want := range []string{"web           | worker says hello\n", "auth          | worker says hello\n"} {
-		if !strings.Contains(r.stderr.String(), want) {
-			t.Errorf("the log lacks %q:\n%s", want, r.stderr)
-		}
-	}
 	// One Worker changes: its process is told, and the host.
 	updates <- Update{Index: 1, Project: worker(t, "auth", "User")}
 	told := map[int]bool{}
@@ -81,6 +76,11 @@ func TestSeveralWorkers(t *testing.T) {
 	}
 	if _, err := r.drain(t); err != nil {
 		t.Error(err)
+	}
+	for _, want := range []string{"web           | worker says hello\n", "auth          | worker says hello\n"} {
+		if !strings.Contains(r.stderr.String(), want) {
+			t.Errorf("the log lacks %q:\n%s", want, r.stderr)
+		}
 	}
 }
 
