@@ -124,6 +124,8 @@ func outcome(err error) error {
 		code = codes.Aborted
 	case errors.Is(err, ErrDraining):
 		code = codes.Unavailable
+	case errors.Is(err, storage.ErrFull):
+		code = codes.ResourceExhausted
 	default:
 		return err
 	}

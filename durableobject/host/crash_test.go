@@ -191,15 +191,57 @@ func textArguments(t *testing.T) []byte {
 	return args
 }
 
-// A disk that fails ends the host: what was acknowledged is safe, everything else gets an error.
+// A disk that gets full breaks the object that writes, with an error that says so; other objects go on, and so does
+// this one when there is room again.
+func TestFullDisk(t *testing.T) {
+	t.Parallel()
+	disk := vfs.NewMem()
+	space := func(free uint64) {
+		disk.TestingSetDiskUsage(vfs.DiskUsage{TotalBytes: 100 << 30, AvailBytes: free})
+		time.Sleep(time.Second) // the last measurement is old then
+	}
+	synctest.Test(t, func(t *testing.T) {
+		space(10 << 30)
+		s := newStack(t, disk, (&testClass{}).classes())
+		defer s.close()
+		s.serve()
+		want := func(object, method string, arg any, want int) {
+			t.Helper()
+			if n, err := durableobject.Call[int](t.Context(), s.stub(object), method, arg); err != nil || n != want {
+				t.Errorf("%s of %s: got %d, %v, want %d", method, object, n, err, want)
+			}
+		}
+		want("a", "increment", 1, 1)
+		want("b", "increment", 1, 1)
+		space(1 << 20)
+		_, err := durableobject.Call[int](t.Context(), s.stub("a"), "increment", 1)
+		wantReason(t, err, sidecar.ReasonStorage,
+			"Durable Object storage is full: the write failed and caused object to be reset.")
+		var e *sidecar.Error
+		if !errors.As(err, &e) || !e.Reset || e.Remote {
+			t.Errorf("got %+v, want it to be of a reset", e)
+		}
+		want("a", "read", nil, 1)
+		want("b", "read", nil, 1)
+		space(10 << 30)
+		want("a", "increment", 1, 2)
+		want("b", "increment", 1, 2)
+	})
+}
+
+// A disk that fails ends the host: what was acknowledged is safe, everything else gets an error. Started again, the host
+// has all objects as they were.
 func TestDiskFails(t *testing.T) {
 	t.Parallel()
 	wal := &errorfs.Toggle{Injector: errorfs.ErrInjected.If(errorfs.And(errorfs.Writes, onLog{}))}
 	synctest.Test(t, func(t *testing.T) {
-		s := newStack(t, errorfs.Wrap(vfs.NewMem(), wal), (&testClass{}).classes())
+		disk := vfs.NewMem()
+		s := newStack(t, errorfs.Wrap(disk, wal), (&testClass{}).classes())
 		s.serve()
-		if _, err := durableobject.Call[int](t.Context(), s.stub("a"), "increment", 1); err != nil {
-			t.Error(err)
+		for _, object := range []string{"a", "b"} {
+			if _, err := durableobject.Call[int](t.Context(), s.stub(object), "increment", 1); err != nil {
+				t.Error(err)
+			}
 		}
 		wal.On()
 		_, err := durableobject.Call[int](t.Context(), s.stub("a"), "increment", 1)
@@ -212,6 +254,15 @@ func TestDiskFails(t *testing.T) {
 		s.served <- nil
 		wal.Off()
 		s.close()
+
+		s = newStack(t, disk, (&testClass{}).classes())
+		defer s.close()
+		s.serve()
+		for object, want := range map[string]int{"a": 2, "b": 2} {
+			if n, err := durableobject.Call[int](t.Context(), s.stub(object), "increment", 1); err != nil || n != want {
+				t.Errorf("%s after the restart: got %d, %v, want %d", object, n, err, want)
+			}
+		}
 	})
 }
 

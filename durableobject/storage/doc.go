@@ -27,6 +27,9 @@
 // trusted: every commit that is not done yet and every later operation fails with ErrBroken. What was done
 // before stays intact on disk. The process should end then (Store.Broken) and be started again.
 //
+// A disk that gets full does not break the store: a part of it stays free (room.go). A commit that would take of that
+// breaks its own object, with ErrFull; reads, deletes and the rest of the host go on.
+//
 // # Without an actor
 //
 // Operators read any object by Summaries, Scan and Dump, which tell only what is on disk, and replace its whole state by

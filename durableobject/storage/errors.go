@@ -3,6 +3,8 @@ package storage
 import (
 	"errors"
 	"fmt"
+
+	"github.com/tandem-do/tandem/proto/sidecar"
 )
 
 // Error is a fault of the code that called: a key that is too large, a limit that is not positive. It leaves
@@ -33,9 +35,20 @@ var (
 	ErrLocked = errors.New("in use by another process")
 	// ErrFormat is wrapped by Open's error when the directory was written by a newer version.
 	ErrFormat = errors.New("written by a newer version")
+	// ErrFull is wrapped by the error of a commit that the disk has no room for, beside ErrBroken, which then holds for
+	// that object only, and by Replacement.Commit's.
+	ErrFull = errors.New("disk is full")
 	// ErrCorrupt is wrapped by Open's error when the directory does not hold what a store must hold.
 	ErrCorrupt = errors.New("corrupt")
 )
+
+// textFull is what the callers of an object get whose commit the disk has no room for.
+const textFull = "Durable Object storage is full: the write failed and caused object to be reset."
+
+// errFull wraps ErrFull in an error for callers.
+func errFull() error {
+	return &sidecar.Error{Reason: sidecar.ReasonStorage, Message: textFull, Reset: true, Cause: ErrFull}
+}
 
 func typeError(message string) error {
 	return &Error{Class: "TypeError", Message: message}

@@ -29,7 +29,7 @@ func (o *Object) Flush() *Commit {
 		*base = layer{}
 	}
 	c := o.commitLocked(&taken)
-	if c != nil {
+	if c != nil && c.Err() == nil { // what was refused is nothing to wait for
 		o.last = c
 	}
 	return c
@@ -54,7 +54,8 @@ func (o *Object) Close() {
 	}
 }
 
-// Last returns the newest commit of this Object, or nil: once it is done, so is everything flushed before.
+// Last returns the newest commit of this Object that went to the disk, or nil: once it is done, so is everything that was
+// flushed before and not refused.
 func (o *Object) Last() *Commit {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -118,6 +119,11 @@ func (o *Object) commitLocked(l *layer) *Commit {
 	if b.Empty() {
 		_ = b.Close()
 		return nil
+	}
+	if l.puts() && !s.room.take(b.Len()) {
+		_ = b.Close() // it was not applied
+		o.err = fmt.Errorf("%w: commit of object %s: %w", ErrBroken, o.id, errFull())
+		return failedCommit(o.err, l.confirmed)
 	}
 	c := s.applyLocked(b, l.confirmed)
 	if !s.readOnly {

@@ -48,6 +48,16 @@ func (l *layer) empty() bool {
 	return len(l.writes) == 0 && !l.cleared && l.alarm.kind == alarmKeep
 }
 
+// puts reports whether the layer has anything to store, and not only to delete.
+func (l *layer) puts() bool {
+	for _, w := range l.writes {
+		if !w.deleted {
+			return true
+		}
+	}
+	return l.alarm.kind == alarmSet
+}
+
 func (l *layer) set(key string, w write) {
 	if l.writes == nil {
 		l.writes = make(map[string]write)

@@ -120,6 +120,7 @@ func openLocked(o Options, files vfs.FS, lock *pebble.Lock, hostID string) (*Sto
 		db: db, dir: o.Dir, log: o.Log, limits: o.Limits, hostID: hostID, clock: o.Clock,
 		mostRecalled: o.RecallBytes, broken: make(chan struct{}), commits: make(chan *Commit, 4096),
 	}
+	s.room.log, s.room.measure = o.Log, func() (vfs.DiskUsage, error) { return files.GetDiskUsage(database) }
 	if hostID == "" {
 		s.hostID, err = finishMaking(files, o.Dir)
 	}

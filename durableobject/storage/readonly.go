@@ -72,6 +72,7 @@ func openReadOnly(o Options) (*Store, error) {
 		db: db, dir: o.Dir, log: o.Log, limits: o.Limits, hostID: hostID, readOnly: true, clock: o.Clock,
 		broken: make(chan struct{}), commits: make(chan *Commit),
 	}
+	s.room.untold.Store(true) // nothing is written
 	if err := s.loadEpoch(); err != nil {
 		return nil, errors.Join(err, db.Close())
 	}

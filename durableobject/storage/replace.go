@@ -149,6 +149,9 @@ func (r *Replacement) apply() (c *Commit, set *DueAlarm, err error) {
 			return nil, nil, err
 		}
 	}
+	if (r.keys > 0 || set != nil) && !s.room.take(r.batch.Len()) {
+		return nil, nil, errFull()
+	}
 	c, r.batch = s.applyLocked(r.batch, true), nil
 	return c, set, nil
 }

@@ -33,6 +33,9 @@ type Store struct {
 	recalled     atomic.Int64
 	mostRecalled int64
 
+	// room tells when the disk is full.
+	room room
+
 	// slow is closed when the commits that are made at present take long; nil when none was made lately.
 	slow atomic.Pointer[chan struct{}]
 
