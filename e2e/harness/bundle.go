@@ -5,7 +5,9 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
+	"time"
 )
 
 // Production says how StartProduction runs a project.
@@ -51,5 +53,25 @@ func StartProduction(t testing.TB, p Production) (address string) {
 		})
 	}
 	AwaitListener(t, address)
+	AwaitProcesses(t, router, 2, command)
 	return address
+}
+
+// AwaitProcesses waits until a router knows so many bundles of processes that run, for at most two minutes: those of object
+// hosts and of workers. command makes commands of tandem.
+func AwaitProcesses(t testing.TB, router string, n int, command func(args ...string) *exec.Cmd) {
+	t.Helper()
+	tick := time.NewTicker(50 * time.Millisecond)
+	defer tick.Stop()
+	for deadline := time.Now().Add(2 * time.Minute); ; <-tick.C {
+		cmd := command("reload", "--router", router)
+		cmd.Stdout, cmd.Stderr = nil, nil
+		out, err := cmd.CombinedOutput()
+		if err == nil && strings.Count(string(out), " runs already") == n {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("the router does not know %d processes: %v\n%s", n, err, out)
+		}
+	}
 }

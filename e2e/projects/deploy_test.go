@@ -48,6 +48,7 @@ func startProduction(t *testing.T) *production {
 		serve("worker", "--listen", p.web[i])
 		harness.AwaitListener(t, p.web[i])
 	}
+	harness.AwaitProcesses(t, p.router, 1+len(p.web), p.command)
 	return p
 }
 
@@ -195,6 +196,7 @@ func TestDeployUnderLoad(t *testing.T) {
 // object that does not come to rest is reset, with Cloudflare's words and as retryable.
 func TestDeployFinishes(t *testing.T) {
 	p := startProduction(t)
+	p.build("1")
 	var running sync.WaitGroup
 	running.Go(func() {
 		if got := p.fetch(0, "/slow", ""); got != "000" {
@@ -207,8 +209,13 @@ func TestDeployFinishes(t *testing.T) {
 			t.Errorf("endless: got %s, want %s", got, want)
 		}
 	})
-	<-time.NewTimer(200 * time.Millisecond).C // both run by then, or the test shows nothing
-	p.build("1")
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for deadline := time.Now().Add(time.Minute); p.fetch(0, "/running", "") != "[true,true]"; <-tick.C {
+		if time.Now().After(deadline) {
+			t.Fatal("slow and endless do not begin")
+		}
+	}
 	if code, text := p.reload(); code != 0 {
 		t.Errorf("exit code %d\n%s", code, text)
 	}
@@ -284,13 +291,14 @@ func TestCronInProduction(t *testing.T) {
 	}
 	tick := time.NewTicker(50 * time.Millisecond)
 	defer tick.Stop()
-	for n := 0; !strings.Contains(show(), "0 3 * * *"); n++ { // a process tells the schedules once it serves
-		if <-tick.C; n == 200 {
+	deadline := time.Now().Add(time.Minute)
+	for ; !strings.Contains(show(), "0 3 * * *"); <-tick.C { // a process tells the schedules once it serves
+		if time.Now().After(deadline) {
 			t.Fatalf("the schedules were not told: %s", show())
 		}
 	}
 	for day := 1; day <= 2; day++ {
-		if out, err := p.command("clock", "advance", "24h", "--address", host).CombinedOutput(); err != nil {
+		if out, err := p.command("clock", "advance", "24h", "--wait", "2m", "--address", host).CombinedOutput(); err != nil {
 			t.Fatalf("%v\n%s", err, out)
 		}
 		if got, want := p.fetch(1, "/cron", ""), fmt.Sprint(day); got != want {

@@ -41,12 +41,12 @@ func TestEdge(t *testing.T) {
 // raw sends bytes to a server, and returns the line that it answers with.
 func raw(t *testing.T, origin, text string) string {
 	t.Helper()
-	c, err := net.DialTimeout("tcp", strings.TrimPrefix(origin, "http://"), 10*time.Second)
+	c, err := net.DialTimeout("tcp", strings.TrimPrefix(origin, "http://"), time.Minute)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer c.Close()
-	_ = c.SetDeadline(time.Now().Add(10 * time.Second))
+	_ = c.SetDeadline(time.Now().Add(time.Minute))
 	if _, err := c.Write([]byte(text)); err != nil {
 		t.Fatal(err)
 	}

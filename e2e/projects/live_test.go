@@ -15,7 +15,7 @@ import (
 func TestLiveStreams(t *testing.T) {
 	p := start(t, "chat", nil)
 	room := p.MustReady(t).WorkerURL + "/rooms/lobby"
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
 	var lines []*bufio.Reader
 	var stops []context.CancelFunc

@@ -26,7 +26,7 @@ func run(m *testing.M) int {
 		return 1
 	}
 	defer os.RemoveAll(dir)
-	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Minute)
 	defer cancel()
 	if binary, err = harness.Build(ctx, dir); err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -68,7 +68,7 @@ func tryStart(t *testing.T, name string, files map[string]string, modules string
 			t.Fatal(err)
 		}
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
 	o.Binary, o.Args = binary, append(o.Args, dir)
 	s, err := harness.Start(ctx, o)
@@ -111,7 +111,7 @@ func (p *project) post(path, body string) (int, string) {
 
 func post(t *testing.T, address, body string) (int, string) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, address, strings.NewReader(body))
 	if err != nil {
@@ -141,7 +141,7 @@ func (p *project) want(path, body, want string) {
 // until asks until the answer is as wanted: for what happens in its own time.
 func (p *project) until(path, want string) {
 	p.t.Helper()
-	ctx, cancel := context.WithTimeout(p.t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(p.t.Context(), 2*time.Minute)
 	defer cancel()
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
@@ -161,7 +161,7 @@ func (p *project) until(path, want string) {
 // logs waits until the stack has logged a text.
 func (p *project) logs(text string) {
 	p.t.Helper()
-	ctx, cancel := context.WithTimeout(p.t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(p.t.Context(), 2*time.Minute)
 	defer cancel()
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()

@@ -105,7 +105,7 @@ func (a application) run(t *testing.T) (faults []string) {
 		t.Fatal(err)
 	}
 	kept := &keeping{header: http.Header{}}
-	client := &http.Client{Jar: jar, Transport: kept, Timeout: 30 * time.Second}
+	client := &http.Client{Jar: jar, Transport: kept, Timeout: 2 * time.Minute}
 	for _, s := range a.steps {
 		if s.advance > 0 {
 			p.Advance(t, s.advance)

@@ -60,6 +60,7 @@ func TestWorkersInProduction(t *testing.T) {
 	run("worker", "--bundle", "stock.bundle", "--listen", second)
 	harness.AwaitListener(t, web)
 	harness.AwaitListener(t, second)
+	harness.AwaitProcesses(t, router, 6, command) // the host has two bundles
 	p := func(path, want string) {
 		t.Helper()
 		if status, got := post(t, "http://"+web+path, ""); status != http.StatusOK || got != want {

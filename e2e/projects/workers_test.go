@@ -42,7 +42,7 @@ func startWorkers(t *testing.T, dir, state string, names ...string) *project {
 	for _, name := range names {
 		o.Args = append(o.Args, filepath.Join(dir, name))
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
 	s, err := harness.Start(ctx, o)
 	if err != nil {
@@ -147,6 +147,7 @@ func TestWorkerReloadsAlone(t *testing.T) {
 	stock := p.MustReady(t).Workers["stock"]
 	p.want("/deposit", "", `10`)
 	p.want("/order", "", `{"receipt":"#ann pays 3","left":99}`)
+	defer keepLive(t, stock+"/calls")()
 	before := p.MustReady(t).PIDs
 	p.replace("accounts/src/index.ts", "deposit(amount: number) {", "deposit(amount: number) {\n\t\tamount *= 2;")
 	p.replace("accounts/src/index.ts", "`accounts, called by", "`new accounts, called by")
@@ -160,6 +161,37 @@ func TestWorkerReloadsAlone(t *testing.T) {
 		if after[name] != pid {
 			t.Errorf("after a change of accounts: %s had pid %d, has %d", name, pid, after[name])
 		}
+	}
+}
+
+// keepLive asks an object for something all the time, so that it is not evicted for idleness however long the test takes,
+// until the func that it returns is called.
+func keepLive(t *testing.T, address string) (stop func()) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		tick := time.NewTicker(500 * time.Millisecond)
+		defer tick.Stop()
+		for ctx.Err() == nil {
+			r, err := http.NewRequestWithContext(ctx, http.MethodGet, address, http.NoBody)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			if resp, err := http.DefaultClient.Do(r); err == nil { // that it may fail is no matter here
+				resp.Body.Close()
+			}
+			select {
+			case <-ctx.Done():
+			case <-tick.C:
+			}
+		}
+	}()
+	return func() {
+		cancel()
+		<-ended
 	}
 }
 
@@ -185,7 +217,7 @@ func (p *project) untilDoubled(balance int) {
 // Bytes flow through two Workers and back while the request is still being sent.
 func TestWorkersStream(t *testing.T) {
 	p := startWorkers(t, copyWorkers(t), "", workers...)
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	body, send := io.Pipe()
 	r, err := http.NewRequestWithContext(ctx, http.MethodPut, p.MustReady(t).WorkerURL+"/count", body)
@@ -251,8 +283,10 @@ func TestStacksMeet(t *testing.T) {
 		}
 	}
 	calls()
+	stop := keepLive(t, rest.MustReady(t).Workers["stock"]+"/calls")
 	web.Stop()
 	calls()
+	stop()
 	web = startWorkers(t, dir, "own", "web")
 	web.want("/deposit", "", `17`)
 	web.want("/order", "", `{"receipt":"#ann pays 3","left":98}`)

@@ -7,6 +7,8 @@ interface Env {
 }
 
 export class Counter extends DurableObject<Env> {
+  #running = false;
+
   /** Counts, and says which version of the code did. */
   async add(): Promise<[string, number]> {
     const n = ((await this.ctx.storage.get<number>("n")) ?? 0) + 1;
@@ -16,14 +18,21 @@ export class Counter extends DurableObject<Env> {
 
   /** Takes a while. */
   async slow(): Promise<string> {
+    this.#running = true;
     await scheduler.wait(500);
     return this.env.VERSION;
   }
 
   /** Takes too long for a deployment. */
   async endless(): Promise<string> {
+    this.#running = true;
     await scheduler.wait(60_000);
     return this.env.VERSION;
+  }
+
+  /** Says whether slow or endless has begun. */
+  running(): boolean {
+    return this.#running;
   }
 
   count(): Promise<number | undefined> {
@@ -48,6 +57,8 @@ export default {
           const { message, retryable, durableObjectReset, remote } = e as Record<string, unknown>;
           return Response.json([message, retryable ?? null, durableObjectReset ?? null, remote ?? null]);
         }
+      case "/running":
+        return Response.json([await env.COUNTER.getByName("slow").running(), await env.COUNTER.getByName("endless").running()]);
       case "/cron":
         return Response.json((await env.COUNTER.getByName("cron").count()) ?? 0);
     }

@@ -22,7 +22,7 @@ const answers: Record<string, (request: Request, ctx: ExecutionContext) => unkno
 		const call = debounce(() => ++calls, 5);
 		call();
 		call();
-		await new Promise((resolve) => setTimeout(resolve, 30));
+		while (calls === 0) await new Promise((resolve) => setTimeout(resolve, 30));
 		const people = [{ name: "a", age: 3 }, { name: "b", age: 1 }, { name: "c", age: 3 }];
 		const copy = cloneDeep({ d: new Date(7), m: new Map([[1, new Set([2])]]), r: /x/g, u: new Uint8Array([1, 2]) });
 		return [
@@ -75,7 +75,7 @@ const answers: Record<string, (request: Request, ctx: ExecutionContext) => unkno
 		} catch (e) {
 			sentry.captureException(e);
 		}
-		await scheduler.wait(10);
+		while (sent.length === 0) await scheduler.wait(10);
 		const event = JSON.parse(sent[0].split("\n")[2]);
 		return [event.exception.values[0].type, event.exception.values[0].value, event.exception.values[0].stacktrace.frames.length > 0, event.request.method];
 	},

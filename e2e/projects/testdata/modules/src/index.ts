@@ -76,7 +76,7 @@ const answers: Record<string, (env: Env, request: Request, ctx: ExecutionContext
 		return "later";
 	},
 	kept: async () => {
-		await scheduler.wait(20);
+		for (let n = 0; kept < 2 && n < 500; n++) await scheduler.wait(20);
 		return kept;
 	},
 };

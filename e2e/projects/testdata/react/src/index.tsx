@@ -48,7 +48,7 @@ export default {
 		const name = url.searchParams.get("name") ?? "nobody";
 		const headers = { "content-type": "text/html; charset=utf-8" };
 		if (url.pathname === "/string") return new Response(renderToString(<Page name={name} />), { headers });
-		const text = new Promise<string>((resolve) => setTimeout(() => resolve("worth the wait"), 20));
+		const text = new Promise<string>((resolve) => setTimeout(() => resolve("worth the wait"), 1000));
 		return new Response(await renderToReadableStream(<Page name={name} text={text} />), { headers });
 	},
 };
