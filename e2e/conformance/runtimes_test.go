@@ -56,7 +56,7 @@ func writeProject(t *testing.T, h half, date string) string {
 // startTandem runs the project by tandem dev and returns its origin.
 func startTandem(t *testing.T, binary string, h half, date string) string {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
 	s, err := harness.Start(ctx, harness.Options{Binary: binary, Args: []string{writeProject(t, h, date)}})
 	if err != nil {
