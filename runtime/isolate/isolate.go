@@ -111,9 +111,8 @@ func New(ctx context.Context, p *Program, o Options) (*Isolate, error) {
 func (i *Isolate) Close() { i.stop(ErrClosed) }
 
 func (i *Isolate) stop(cause error) {
-	i.cancel(cause)
+	i.shut(cause)
 	i.watch.interrupt(&interruption{outcome: OutcomeCanceled, cause: cause})
-	i.loop.close()
 	ended := i.loop.wait()
 	i.goroutines.Close()
 	if ended {
@@ -122,6 +121,12 @@ func (i *Isolate) stop(cause error) {
 	}
 	// The built-in function may run on one of its goroutines.
 	i.endings.run()
+}
+
+// shut ends every event. No turn begins from here on, so that the script never sees what it waits for end for this reason.
+func (i *Isolate) shut(cause error) {
+	i.loop.close()
+	i.cancel(cause)
 }
 
 // Condemned is closed when the isolate can run no more events, for a fault of the engine or because it was closed. It
@@ -144,8 +149,7 @@ func (i *Isolate) condemn(fault any) {
 	if i.frame != nil && i.frame.event != nil {
 		i.culprit.Store(i.frame.event.context)
 	}
-	i.cancel(ErrCondemned)
-	i.loop.close()
+	i.shut(ErrCondemned)
 }
 
 // Cause returns why the isolate can run no more events: ErrClosed, ErrCondemned, or an *Exception of the event that it was
@@ -161,8 +165,7 @@ func (i *Isolate) giveUp(o Outcome, message string) {
 		return
 	}
 	i.log.Warn("an isolate was given up", "outcome", o.String())
-	i.cancel(outcomeException(o, message))
-	i.loop.close()
+	i.shut(outcomeException(o, message))
 }
 
 // giveUpStuck is giveUp while a built-in function of the engine goes on, whatever interrupts it. The isolate ends without
