@@ -264,9 +264,9 @@ func TestCallsEnd(t *testing.T) {
 		return nil, errors.New("not to be seen")
 	})
 	s.add("work", says("done"))
-	c := dial(t, Options{URL: s.url, CallTimeout: 2 * time.Second})
+	c := dial(t, Options{URL: s.url, CallTimeout: 6 * time.Second})
 	_, err := c.Call(soon(t), "wait", nil)
-	if e := wantError(t, err, upstream.CodeUnavailable); !strings.Contains(e.Message, "within 2s; the tool may") {
+	if e := wantError(t, err, upstream.CodeUnavailable); !strings.Contains(e.Message, "within 6s; the tool may") {
 		t.Errorf("timeout: %v", e)
 	}
 	<-started
