@@ -8,6 +8,4 @@
 // dates. Both must print the same line for each probe; differ.txt lists the others with the reason, and the test fails
 // when a difference appears and when one vanishes. With TANDEM_CONFORMANCE_URL and TANDEM_CONFORMANCE_DATE set, any other
 // runtime that serves the project is compared with workerd instead. Go's -rewrite flag writes differ.txt anew.
-//
-// testdata/values.mjs has a real Node write values and read them again after Go did.
 package conformance
