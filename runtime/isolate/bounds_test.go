@@ -59,7 +59,9 @@ func TestBounds(t *testing.T) {
 				body = "return " + body
 			}
 			i := newIsolate(t, `export const out = (() => { try { return String((() => { `+body+` })()); } catch (e) {
-				return e.name + ": " + e.message; } })();`, Options{Compatibility: Compatibility{Date: "2026-04-01"}})
+				return e.name + ": " + e.message; } })();`, Options{
+				Compatibility: Compatibility{Date: "2026-04-01"}, Limits: Limits{Startup: time.Minute}, // copies are slow under the race detector
+			})
 			got := i.Exports().Get("out").String()
 			if got != c.want && (!strings.HasSuffix(c.want, "expression") || !strings.HasPrefix(got, c.want)) {
 				t.Errorf("got %s, want %s", got, c.want)
