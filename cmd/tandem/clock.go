@@ -30,7 +30,7 @@ const (
 
 // addTestClockFlag adds --test-clock.
 func addTestClockFlag(fs *pflag.FlagSet, target *bool) {
-	fs.BoolVar(target, "test-clock", false, "let `tandem clock advance` move the time of objects, for tests")
+	fs.BoolVar(target, "test-clock", false, "let tandem clock advance move the time of objects, for tests")
 }
 
 // clockFlags are the flags of `tandem clock`.

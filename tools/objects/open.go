@@ -47,7 +47,7 @@ type Client struct {
 	// actions is nil for a store at rest.
 	actions dopb.AdminServiceClient
 	closers []func() error
-	// now tells the time, for the distance to alarms.
+	// now tells the time by which the objects live, for the distance to alarms.
 	now func() time.Time
 }
 
@@ -70,14 +70,14 @@ var (
 func Open(ctx context.Context, o Options) (*Client, error) {
 	c := &Client{options: o, now: time.Now}
 	if o.Address != "" {
-		return c, c.connect(o.Address)
+		return c, c.connect(ctx, o.Address)
 	}
 	running, err := dev.FindRunning(o.StateDir)
 	if err != nil {
 		return nil, err
 	}
 	if running != nil && served(ctx, running.ObjectsAddress) {
-		return c, c.connect(running.ObjectsAddress)
+		return c, c.connect(ctx, running.ObjectsAddress)
 	}
 	err = c.openAtRest()
 	if running != nil && errors.Is(err, storage.ErrLocked) {
@@ -113,7 +113,7 @@ func served(ctx context.Context, target string) bool {
 }
 
 // connect uses an object host.
-func (c *Client) connect(target string) error {
+func (c *Client) connect(ctx context.Context, target string) error {
 	conn, err := sidecar.Dial(target)
 	if err != nil {
 		return err
@@ -121,7 +121,19 @@ func (c *Client) connect(target string) error {
 	c.closers = append(c.closers, conn.Close)
 	c.actions = dopb.NewAdminServiceClient(conn)
 	c.source = remote{client: c.actions}
+	c.takeClock(ctx, dopb.NewClockServiceClient(conn))
 	return nil
+}
+
+// takeClock tells times by the host's clock, where that can be moved and is ahead of real time.
+func (c *Client) takeClock(ctx context.Context, host dopb.ClockServiceClient) {
+	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
+	defer cancel()
+	// An error is a host that lives by real time; one that does not answer fails what comes next.
+	if r, err := host.GetClock(ctx, &dopb.GetClockRequest{}); err == nil {
+		ahead := r.GetAhead().AsDuration()
+		c.now = func() time.Time { return time.Now().Add(ahead) }
+	}
 }
 
 // openAtRest uses the store in the state directory.
