@@ -92,6 +92,7 @@ func TestVerifiedTokensExpire(t *testing.T) {
 type transport struct {
 	jwks    []byte
 	fetches int
+	failed  int // with err
 	err     error
 	stall   bool
 }
@@ -102,6 +103,7 @@ func (tr *transport) RoundTrip(r *http.Request) (*http.Response, error) {
 		return nil, r.Context().Err()
 	}
 	if tr.err != nil {
+		tr.failed++
 		return nil, tr.err
 	}
 	body := []byte(`{"issuer":"https://i","jwks_uri":"https://i/jwks"}`)
@@ -151,6 +153,30 @@ func TestKeysExpire(t *testing.T) {
 		time.Sleep(outageTTL)
 		if _, err := v.verify(t.Context(), sign(t, key, time.Hour)); err != nil {
 			t.Errorf("after the outage: got %v", err)
+		}
+	})
+}
+
+// An issuer that is down is asked once a second at most.
+func TestOutageIsRememberedBriefly(t *testing.T) {
+	t.Parallel()
+	key := newKey(t)
+	synctest.Test(t, func(t *testing.T) {
+		tr := newTransport(t, key)
+		tr.err = errors.New("network is down")
+		v := newVerifier("https://i", []string{"a"}, newKeySet(newIssuer("https://i", &http.Client{Transport: tr})))
+		for want := range 2 {
+			for range 5 {
+				_, err := v.verify(t.Context(), sign(t, key, time.Hour))
+				var invalid *invalidToken
+				if err == nil || errors.As(err, &invalid) {
+					t.Errorf("got %v, want an outage", err)
+				}
+			}
+			if tr.failed != want+1 {
+				t.Errorf("the issuer was asked %d times, want %d", tr.failed, want+1)
+			}
+			time.Sleep(outageTTL)
 		}
 	})
 }

@@ -230,7 +230,7 @@ func startFrontAndBack(t *testing.T) (origin string, logged func() string, stop 
 // await waits until both processes serve.
 func await(t *testing.T, origin string) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()
