@@ -23,8 +23,8 @@ const (
 	// unknown makes a history harder to check.
 	objects     = 4
 	killsARound = 5
-	// callTimeout is how long a client waits for an answer.
-	callTimeout = 2 * time.Second
+	// callTimeout is how long a client waits for an answer: each call that it gives up makes a history harder to check.
+	callTimeout = 20 * time.Second
 	// defaultKills is how often the host is killed unless TANDEM_KILLS says, and shortKills with -short.
 	defaultKills = 200
 	shortKills   = 25
@@ -110,7 +110,7 @@ func TestKill(t *testing.T) {
 // await waits until further calls were acknowledged.
 func (x *test) await(ctx context.Context, further int) {
 	x.t.Helper()
-	limit := time.NewTimer(30 * time.Second)
+	limit := time.NewTimer(3 * time.Minute)
 	defer limit.Stop()
 	for ; further > 0; further-- {
 		select {
@@ -218,7 +218,7 @@ func (x *test) count(failure string) {
 // check looks for an order that explains what was seen, for each object.
 func (x *test) check() {
 	for name, h := range x.histories {
-		const limit = time.Minute
+		const limit = 5 * time.Minute
 		switch porcupine.CheckOperationsTimeout(registers(), h.operations, limit) {
 		case porcupine.Ok:
 		case porcupine.Unknown:
