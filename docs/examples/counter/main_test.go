@@ -49,7 +49,7 @@ func startStack(t *testing.T) *stack {
 	s := &stack{t: t, dir: t.TempDir()}
 	s.start("tandem", "router", "--listen", s.socket("router"), "--state-dir", filepath.Join(s.dir, "router"))
 	s.start("counter", "worker", "--listen", s.socket("worker"), "--router", s.socket("router"))
-	s.front = &http.Client{Timeout: 30 * time.Second, Transport: &http.Transport{
+	s.front = &http.Client{Timeout: 2 * time.Minute, Transport: &http.Transport{
 		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
 			return (&net.Dialer{}).DialContext(ctx, "unix", strings.TrimPrefix(s.socket("worker"), "unix:"))
 		},
@@ -83,8 +83,20 @@ func (s *stack) startHost() *exec.Cmd {
 		"--data", filepath.Join(s.dir, "objects"))
 }
 
-// send returns the status and the body of a response, waiting until the front answers at all.
-func (s *stack) send(method, path string) (int, string) {
+// send is try until the host is reachable, for two minutes at most: on a slow machine a host takes longer to start than a
+// call waits for it.
+func (s *stack) send(method, path string) (code int, body string) {
+	s.t.Helper()
+	for deadline := time.Now().Add(2 * time.Minute); time.Now().Before(deadline); {
+		if code, body = s.try(method, path); code != http.StatusServiceUnavailable {
+			break
+		}
+	}
+	return code, body
+}
+
+// try returns the status and the body of a response, waiting until the front answers at all.
+func (s *stack) try(method, path string) (int, string) {
 	s.t.Helper()
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
@@ -171,7 +183,7 @@ func TestErrors(t *testing.T) {
 	t.Parallel()
 	s := startStack(t)
 	s.want("POST", "/counter/visits/reset?in=soon", 400, "in must be a number of seconds, 0 to 86400")
-	if code, body := s.send("GET", "/counter/visits"); code != 503 {
+	if code, body := s.try("GET", "/counter/visits"); code != 503 {
 		t.Errorf("without a host: got %d %s, want 503", code, body)
 	}
 }
