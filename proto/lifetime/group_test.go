@@ -1,6 +1,7 @@
 package lifetime_test
 
 import (
+	"runtime"
 	"sync"
 	"testing"
 
@@ -25,6 +26,7 @@ func TestGroup(t *testing.T) {
 					default:
 					}
 				}) {
+					runtime.Gosched() // the race detector bears few thousand goroutines that have begun nothing
 				}
 			})
 		}

@@ -2,6 +2,7 @@ package isolate
 
 import (
 	"context"
+	"runtime"
 	"sync"
 	"testing"
 
@@ -32,6 +33,7 @@ func TestBackgroundWhileClosing(t *testing.T) {
 							default:
 							}
 						})
+						runtime.Gosched() // the race detector bears few thousand goroutines that have begun nothing
 					}
 				}
 			})
