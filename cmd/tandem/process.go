@@ -82,7 +82,8 @@ func (p *process) command(cmd *cobra.Command) *cobra.Command {
 		fs.StringVar(&p.flags.otlp, "otlp-endpoint", "", "OTLP/gRPC collector, host:port or URL; none turns tracing off")
 		fromEnv(fs, "otlp-endpoint", "OTEL_EXPORTER_OTLP_ENDPOINT")
 		addRatioFlag(fs, &p.flags.ratio)
-		fs.IntVar(&p.flags.traceLimit, "trace-limit", 0, "new traces that are recorded in a second at most; 0: any")
+		fs.IntVar(&p.flags.traceLimit, "trace-limit", telemetry.DefaultTracesPerSecond,
+			"new traces that are recorded in a second at most; 0: any")
 	} else {
 		// The supervisor gives every process the same common flags.
 		fs.StringVar(&p.flags.otlp, "otlp-endpoint", "", "not used")

@@ -34,6 +34,10 @@ const (
 	maxValueBytes   = 4096
 )
 
+// DefaultTracesPerSecond is for Options.TracesPerSecond: few enough that tracing costs a busy process little, and more than
+// anybody reads.
+const DefaultTracesPerSecond = 500
+
 // Options say how a process traces.
 type Options struct {
 	// Service is the process's service.name, such as "worker". Required with an endpoint.

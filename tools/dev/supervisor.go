@@ -41,10 +41,6 @@ type supervisor struct {
 	began    time.Time
 }
 
-// tracesPerSecond bounds what is recorded while a load program runs: the trace store would take more processor time than
-// the requests, and lose spans in the midst of traces.
-const tracesPerSecond = 500
-
 // newSupervisor prepares a supervisor without children.
 func newSupervisor(ctx context.Context, st *stack, log *slog.Logger) *supervisor {
 	o := st.options
@@ -61,7 +57,6 @@ func newSupervisor(ctx context.Context, st *stack, log *slog.Logger) *supervisor
 		"--lifeline", fmt.Sprint(lifelineFD), "--log-level", strings.ToLower(level.String()),
 		"--log-format", logFormat(o.Color),
 		"--otlp-endpoint", st.otlpEndpoint(), "--trace-ratio", fmt.Sprint(o.TraceRatio),
-		"--trace-limit", fmt.Sprint(tracesPerSecond),
 	}
 	return s
 }

@@ -72,7 +72,8 @@ func run(ctx context.Context, args []string) (err error) {
 	log := slog.New(slog.NewTextHandler(os.Stderr, nil))
 	ratio, _ := strconv.ParseFloat(os.Getenv("OTEL_TRACES_SAMPLER_ARG"), 64) // zero means all
 	flush, err := telemetry.Setup(ctx, telemetry.Options{
-		Service: script + "-" + args[0], Endpoint: os.Getenv("OTEL_EXPORTER_OTLP_ENDPOINT"), SampleRatio: ratio, Log: log,
+		Service: script + "-" + args[0], Endpoint: os.Getenv("OTEL_EXPORTER_OTLP_ENDPOINT"), SampleRatio: ratio,
+		TracesPerSecond: telemetry.DefaultTracesPerSecond, Log: log,
 	})
 	if err != nil {
 		return err
