@@ -41,8 +41,9 @@ func TestMCPConformanceOfClient(t *testing.T) {
 	for _, run := range clientRuns {
 		t.Run(run.name, func(t *testing.T) {
 			t.Parallel()
-			checks := harness.MCPConformanceOfClient(t, client, run.args...)
-			judge(t, file, known[run.name], run.must, withoutSuccess(checks))
+			judge(t, file, known[run.name], run.must, func() []harness.Check {
+				return withoutSuccess(harness.MCPConformanceOfClient(t, client, run.args...))
+			})
 		})
 	}
 }

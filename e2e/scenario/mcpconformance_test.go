@@ -1,6 +1,7 @@
 package scenario
 
 import (
+	"fmt"
 	"os"
 	"slices"
 	"strings"
@@ -46,15 +47,39 @@ func TestMCPConformance(t *testing.T) {
 	for _, revision := range mcpRevisions {
 		t.Run(revision.name, func(t *testing.T) {
 			t.Parallel()
-			judge(t, knownFile, known[revision.name], revision.must, harness.MCPConformance(t, endpoint, revision.args...))
+			judge(t, knownFile, known[revision.name], revision.must, func() []harness.Check {
+				return harness.MCPConformance(t, endpoint, revision.args...)
+			})
 		})
 	}
 }
 
-// judge fails the test for each check that does not succeed and is not known for it, for each that is known and does, and
-// for each scenario that must have a success and has none.
-func judge(t *testing.T, file string, known map[string]string, must []string, checks []harness.Check) {
+// judge runs the suite, and fails the test for its faults. The suite has short timeouts of its own that a machine with much
+// to do does not always meet: what counts are the faults that are there in three runs.
+func judge(t *testing.T, file string, known map[string]string, must []string, run func() []harness.Check) {
 	t.Helper()
+	once := func() []string {
+		checks := run()
+		for _, c := range checks {
+			if (c.Status == "FAILURE" || c.Status == "WARNING") && known[c.Scenario+" "+c.ID] == "" {
+				t.Logf("%s %s: %s", c.Scenario, c.ID, c.Message)
+			}
+		}
+		return faultsOf(file, known, must, checks)
+	}
+	faults := once()
+	for n := 0; n < 2 && len(faults) > 0; n++ {
+		again := once()
+		faults = slices.DeleteFunc(faults, func(f string) bool { return !slices.Contains(again, f) })
+	}
+	for _, fault := range faults {
+		t.Error(fault)
+	}
+}
+
+// faultsOf names each check that does not succeed and is not known for it, each that is known and does, and each scenario
+// that must have a success and has none.
+func faultsOf(file string, known map[string]string, must []string, checks []harness.Check) (faults []string) {
 	succeeded, failed := map[string]bool{}, map[string]bool{}
 	for _, c := range checks {
 		name := c.Scenario + " " + c.ID
@@ -64,20 +89,22 @@ func judge(t *testing.T, file string, known map[string]string, must []string, ch
 		case "FAILURE", "WARNING":
 			failed[name] = true
 			if known[name] == "" {
-				t.Errorf("%s %s: %s", name, strings.ToLower(c.Status), c.Message)
+				faults = append(faults, name+" "+strings.ToLower(c.Status))
 			}
 		}
 	}
 	for name, reason := range known {
 		if !failed[name] {
-			t.Errorf("%s no longer fails, but %s says that it does: %s", name, file, reason)
+			faults = append(faults, fmt.Sprintf("%s no longer fails, but %s says that it does: %s", name, file, reason))
 		}
 	}
 	for _, scenario := range must {
 		if !succeeded[scenario] {
-			t.Errorf("no check of %s succeeded", scenario)
+			faults = append(faults, fmt.Sprintf("no check of %s succeeded", scenario))
 		}
 	}
+	slices.Sort(faults)
+	return slices.Compact(faults)
 }
 
 // readKnown reads a file of checks that are known not to succeed: reasons by scenario and check, by run.
