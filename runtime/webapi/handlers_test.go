@@ -85,7 +85,7 @@ func TestUnhandledRejections(t *testing.T) {
 			const late = Promise.reject(new Error("late"));
 			late.catch(() => {});
 			return new Response(path);
-		} }`, isolate.Options{OnLog: l.add, Limits: isolate.Limits{CPU: 500 * time.Millisecond}}, Options{})
+		} }`, isolate.Options{OnLog: l.add, Limits: isolate.Limits{CPU: 2 * time.Second}}, Options{})
 	for path, want := range map[string]string{"/handled": "handled", "/lost": "lost", "/again": "again"} {
 		if _, body, err := get(t, i, path); err != nil || body != want {
 			t.Error(path, body, err)

@@ -298,11 +298,11 @@ func TestChildRetires(t *testing.T) {
 func TestWatch(t *testing.T) {
 	t.Parallel()
 	limits := testLimits()
-	limits.CPU = 200 * time.Millisecond
+	limits.CPU = time.Second
 	for _, tc := range []struct{ name, code, want string }{
-		{"loop", "console.log('before'); for (;;) {}", "OUTCOME_EXCEEDED_CPU: CPU limit of 200ms exceeded"},
-		{"microtasks", "console.log('before'); for (;;) await null", "OUTCOME_EXCEEDED_CPU: CPU limit of 200ms exceeded"},
-		{"built-in", "console.log('before'); /^(a+)+\\1$/.test('a'.repeat(40) + 'b')", "OUTCOME_EXCEEDED_CPU: CPU limit of 200ms exceeded"},
+		{"loop", "console.log('before'); for (;;) {}", "OUTCOME_EXCEEDED_CPU: CPU limit of 1s exceeded"},
+		{"microtasks", "console.log('before'); for (;;) await null", "OUTCOME_EXCEEDED_CPU: CPU limit of 1s exceeded"},
+		{"built-in", "console.log('before'); /^(a+)+\\1$/.test('a'.repeat(40) + 'b')", "OUTCOME_EXCEEDED_CPU: CPU limit of 1s exceeded"},
 		{"heap", "console.log('before'); const a = []; for (;;) a.push('x'.repeat(1e6))", "OUTCOME_EXCEEDED_MEMORY: memory limit of 64 MiB exceeded"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
