@@ -13,10 +13,23 @@ function browser(name) {
   return found;
 }
 
-// What a person, or a screen reader, is told of the page.
+// What a person, or a screen reader, is told of the page, once it has been drawn: only then has the focus gone to where the
+// page wants it. A page may go on to another meanwhile, by itself.
 async function look(b) {
-  const page = b.page;
-  return page.evaluate(() => {
+  for (let tries = 0; ; tries++) {
+    try {
+      return await told(b.page);
+    } catch (error) {
+      if (tries === 5 || !/Execution context was destroyed|navigat/.test(error.message)) throw error;
+      await b.page.waitForLoadState();
+    }
+  }
+}
+
+async function told(page) {
+  return page.evaluate(async () => {
+    const drawn = new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
+    await Promise.race([drawn, new Promise((done) => setTimeout(done, 10_000))]);
     const e = document.activeElement;
     const label = (e) =>
       document.getElementById(e.getAttribute('aria-labelledby'))?.innerText || e.labels?.[0]?.innerText || e.innerText || e.id;

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -248,11 +249,16 @@ func (a approver) forged(t *testing.T, page string) {
 	}))
 	defer evil.Close()
 	a.browser.Goto(t, evil.URL)
-	refused := slices.ContainsFunc(a.browser.Problems(t), func(p string) bool {
-		return strings.Contains(p, "frame-ancestors") || strings.Contains(p, "X-Frame-Options")
-	})
-	if !refused {
-		t.Errorf("the page was framed: %q", a.browser.Problems(t))
+	refused := func() bool {
+		return slices.ContainsFunc(a.browser.Problems(t), func(p string) bool {
+			return strings.Contains(p, "frame-ancestors") || strings.Contains(p, "X-Frame-Options")
+		})
+	}
+	for deadline := time.Now().Add(30 * time.Second); !refused(); pause(t, 50*time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Errorf("the page was framed: %q", a.browser.Problems(t))
+			break
+		}
 	}
 	api := a.stack.MustReady(t).APIURL + "/api/policies"
 	a.browser.Evaluate(t, `fetch("`+api+`", {method: "POST", credentials: "include", mode: "no-cors",
