@@ -2,6 +2,7 @@ package pool
 
 import (
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
@@ -21,14 +22,16 @@ func TestTakeIdle(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
-			p := &Pool{}
-			for _, d := range tc.idle {
-				p.idle = append(p.idle, &child{idleSince: time.Now().Add(-d)})
-			}
-			want := p.idle[tc.want]
-			if got := p.takeIdleLocked(); got != want || len(p.idle) != len(tc.idle)-1 {
-				t.Errorf("got the one that is idle since %v, want %v", got.idleSince, want.idleSince)
-			}
+			synctest.Test(t, func(t *testing.T) {
+				p := &Pool{}
+				for _, d := range tc.idle {
+					p.idle = append(p.idle, &child{idleSince: time.Now().Add(-d)})
+				}
+				want := p.idle[tc.want]
+				if got := p.takeIdleLocked(); got != want || len(p.idle) != len(tc.idle)-1 {
+					t.Errorf("got the one that is idle since %v, want %v", got.idleSince, want.idleSince)
+				}
+			})
 		})
 	}
 }
