@@ -25,6 +25,9 @@ type timers struct {
 	stopAlarm func() bool
 }
 
+// TimerLimit is how many timers of a context may be set at once.
+func (i *Isolate) TimerLimit() int { return i.options.Limits.Timers }
+
 // SetTimer has f run in a turn of the event that runs now, after a delay, and again after each interval unless that is
 // 0. It returns the timer's number, or 0 when the context has too many. It throws at global scope.
 func (i *Isolate) SetTimer(delay, interval time.Duration, f func() error) int64 {

@@ -36,6 +36,27 @@ func (l *logs) text() string {
 	return strings.Join(l.list, "\n")
 }
 
+// Beyond the limit a timer is refused as on workerd, and one that was cleared makes room.
+func TestTooManyTimers(t *testing.T) {
+	t.Parallel()
+	i := newWorker(t, `export default { async fetch() {
+		const timers = [];
+		for (let n = 0; n < 3; n++) timers.push(setTimeout(() => {}, 60000));
+		const refused = [];
+		for (const set of [() => setTimeout(() => {}, 1), () => scheduler.wait(1)]) {
+			try { await set(); refused.push("no"); } catch (e) { refused.push(e.constructor.name + " " + e.name + ": " + e.message); }
+		}
+		clearTimeout(timers[0]);
+		setTimeout(() => {}, 1);
+		return new Response(refused.join(";"));
+	} }`, isolate.Options{Limits: isolate.Limits{Timers: 3}}, Options{})
+	const want = "DOMException QuotaExceededError: You have exceeded the number of active timeouts you may set. " +
+		"max active timeouts: 3, current active timeouts: 3, finished timeouts: 0"
+	if _, body, err := get(t, i, "/"); err != nil || body != want+";"+want {
+		t.Errorf("got %s, %v", body, err)
+	}
+}
+
 func TestWaitUntil(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

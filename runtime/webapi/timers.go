@@ -1,6 +1,7 @@
 package webapi
 
 import (
+	"fmt"
 	"math"
 	"time"
 
@@ -61,9 +62,16 @@ func (r *Realm) setTimer(name string, call goja.FunctionCall) goja.Value {
 		return err
 	})
 	if id == 0 {
-		r.isolate.Throw("Error", "You have exceeded the number of active timeouts that you can create.")
+		r.throwTooManyTimers()
 	}
 	return r.rt.ToValue(id)
+}
+
+// throwTooManyTimers says that no more timers may be set. Like workerd, which counts finished ones that it keeps.
+func (r *Realm) throwTooManyTimers() {
+	most := r.isolate.TimerLimit()
+	r.throwDOM("QuotaExceededError", fmt.Sprintf("You have exceeded the number of active timeouts you may set. "+
+		"max active timeouts: %d, current active timeouts: %d, finished timeouts: 0", most, most))
 }
 
 func (r *Realm) clearTimer(name string, call goja.FunctionCall) goja.Value {
@@ -109,7 +117,7 @@ func (r *Realm) installScheduler() error {
 			}
 			p, resolve, _ := r.rt.NewPromise()
 			if r.isolate.SetTimer(delay, 0, func() error { return resolve(goja.Undefined()) }) == 0 {
-				r.isolate.Throw("Error", "You have exceeded the number of active timeouts that you can create.")
+				r.throwTooManyTimers()
 			}
 			return r.rt.ToValue(p)
 		})
