@@ -183,7 +183,7 @@
 	// logged waits until a log has n lines with a word: that of a service, or this script's own.
 	const logged = async (read, n, word = "") => {
 		const all = [];
-		for (let k = 0; k < 1000 && all.length < n; k++) {
+		for (let k = 0; k < 10000 && all.length < n; k++) {
 			all.push(...(await read()).filter((line) => line.includes(word)));
 			if (all.length < n) await scheduler.wait(2);
 		}
