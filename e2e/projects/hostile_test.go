@@ -84,7 +84,7 @@ func TestHostilePrograms(t *testing.T) {
 				} else if status != http.StatusOK || strings.HasPrefix(got, "error") || want != "" && got != want {
 					t.Errorf("%s: %d %s", path, status, got)
 				}
-				if resets > 4 {
+				if resets > 10 { // the slower the machine is, the more often something is under way then
 					t.Errorf("%s: given up for the %dth time: %d %s", path, resets, status, got)
 				}
 			}
