@@ -27,8 +27,9 @@ func newDev(sys system) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "dev [DIR...]",
 		Short: "Run a whole stack on this machine, for development",
-		Long: `Run the Workers projects in the DIRs on this machine, or without one the MCP application: router, object
-host, workers and trace store, each a process of its own, on loopback only. Ctrl-C drains, a second kills.
+		Long: `Run the Workers projects in the DIRs on this machine: router, object host, workers and trace store, each a
+process of its own, on loopback only. Without a DIR, run the project of the current directory, or the MCP application
+where that has no wrangler file. Ctrl-C drains, a second kills.
 
 The first DIR is the primary Worker, on port 8787 or the next free one; the others have the ports after it. Workers reach
 each other by service bindings, and each other's objects by script_name. So do those of a tandem dev that is started later
@@ -65,8 +66,8 @@ in the same project root, the nearest directory above with .git: it joins the st
 		}
 		collectLess(sys)
 		o.SessionTimeout, o.PausedTimeout, o.ApprovalWindow = timeouts.session, timeouts.paused, timeouts.approval
-		if len(args) > 0 {
-			return runProjects(sys, projectRun{flags: fs, options: project, dirs: args, alone: alone}, o)
+		if dirs := projectsOf(args); len(dirs) > 0 {
+			return runProjects(sys, projectRun{flags: fs, options: project, dirs: dirs, alone: alone}, o)
 		}
 		if err := o.Validate(); err != nil {
 			return usageError{err}

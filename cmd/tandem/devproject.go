@@ -34,6 +34,19 @@ func projectDirs(_ *cobra.Command, args []string) error {
 	return nil
 }
 
+// projectsOf returns the DIRs of `tandem dev`. Without one that is the current directory, if it has a wrangler file.
+func projectsOf(args []string) []string {
+	if len(args) > 0 {
+		return args
+	}
+	for _, name := range project.FileNames() {
+		if _, err := os.Stat(name); err == nil {
+			return []string{"."}
+		}
+	}
+	return nil
+}
+
 // load reads the projects, and checks them against each other.
 func (r *projectRun) load(sys system) ([]*project.Project, error) {
 	r.options.Process = environment()

@@ -75,3 +75,16 @@ func TestWorkersOfOneName(t *testing.T) {
 		t.Errorf("exit code %d, stderr:\n%s", r.code, r.stderr)
 	}
 }
+
+// Without a DIR, the project of the current directory is run. Not parallel, for it changes that.
+func TestProjectHere(t *testing.T) {
+	t.Chdir(writeProject(t, `{"name": "shop", "mian": "index.ts"}`, goodScript))
+	r := command(t, nil, "dev")
+	if r.code != exitProject || !strings.Contains(r.stderr, "wrangler.jsonc") || !strings.Contains(r.stderr, `"mian"`) {
+		t.Errorf("exit code %d, stderr:\n%s", r.code, r.stderr)
+	}
+	t.Chdir(t.TempDir())
+	if dirs := projectsOf(nil); dirs != nil {
+		t.Errorf("got %q where there is no project", dirs)
+	}
+}
