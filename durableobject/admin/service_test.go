@@ -12,7 +12,6 @@ import (
 	"testing"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
-	"go.uber.org/goleak"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/peer"
 	"google.golang.org/grpc/status"
@@ -20,11 +19,12 @@ import (
 
 	"github.com/tandem-do/tandem/durableobject/storage"
 	dopb "github.com/tandem-do/tandem/proto/durableobject/v1"
+	"github.com/tandem-do/tandem/proto/leaktest"
 	"github.com/tandem-do/tandem/proto/objectid"
 	"github.com/tandem-do/tandem/proto/v8value"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { leaktest.VerifyTestMain(m) }
 
 func openStore(t testing.TB) *storage.Store {
 	t.Helper()

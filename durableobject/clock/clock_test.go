@@ -11,10 +11,10 @@ import (
 	"testing/synctest"
 	"time"
 
-	"go.uber.org/goleak"
+	"github.com/tandem-do/tandem/proto/leaktest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { leaktest.VerifyTestMain(m) }
 
 // open returns a test clock that is closed with the bubble.
 func open(t *testing.T, dir string) *Test {

@@ -17,13 +17,13 @@ import (
 	"testing/synctest"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
-	"go.uber.org/goleak"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/test/bufconn"
 
 	"github.com/tandem-do/tandem/durableobject/host"
 	"github.com/tandem-do/tandem/durableobject/jsclass"
 	"github.com/tandem-do/tandem/durableobject/storage"
+	"github.com/tandem-do/tandem/proto/leaktest"
 	routerpb "github.com/tandem-do/tandem/proto/router/v1"
 	"github.com/tandem-do/tandem/proto/sidecar"
 	"github.com/tandem-do/tandem/proto/v8value"
@@ -34,7 +34,7 @@ import (
 	"github.com/tandem-do/tandem/runtime/webapi"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { leaktest.VerifyTestMain(m) }
 
 // fakeRouter is a router that knows one host.
 type fakeRouter struct {

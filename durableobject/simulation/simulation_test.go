@@ -12,7 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"go.uber.org/goleak"
+	"github.com/tandem-do/tandem/proto/leaktest"
 )
 
 var (
@@ -23,7 +23,7 @@ var (
 
 func TestMain(m *testing.M) {
 	debug.SetGCPercent(400)
-	goleak.VerifyTestMain(m)
+	leaktest.VerifyTestMain(m)
 }
 
 // TestHistories runs random histories. See the package documentation for what they must not show.

@@ -12,14 +12,14 @@ import (
 	"time"
 
 	"github.com/dop251/goja"
-	"go.uber.org/goleak"
 
+	"github.com/tandem-do/tandem/proto/leaktest"
 	"github.com/tandem-do/tandem/runtime/compatibility"
 	"github.com/tandem-do/tandem/runtime/isolate"
 	"github.com/tandem-do/tandem/runtime/webapi"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { leaktest.VerifyTestMain(m) }
 
 var listProbes = flag.Bool("probes", false, "print what each probe gives that is not as it should be, and fail no test")
 

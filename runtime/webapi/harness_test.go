@@ -10,12 +10,12 @@ import (
 	"testing"
 
 	"github.com/evanw/esbuild/pkg/api"
-	"go.uber.org/goleak"
 
+	"github.com/tandem-do/tandem/proto/leaktest"
 	"github.com/tandem-do/tandem/runtime/isolate"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { leaktest.VerifyTestMain(m) }
 
 // compileModule compiles an ES module as a bundler would hand it over.
 func compileModule(t testing.TB, code string) *isolate.Program {

@@ -9,8 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"go.uber.org/goleak"
-
+	"github.com/tandem-do/tandem/proto/leaktest"
 	sandboxpb "github.com/tandem-do/tandem/proto/sandbox/v1"
 	"github.com/tandem-do/tandem/sandbox/frame"
 	"github.com/tandem-do/tandem/sandbox/program"
@@ -31,7 +30,7 @@ func TestMain(m *testing.M) {
 		fakeChild(os.Args[2])
 		os.Exit(0)
 	}
-	goleak.VerifyTestMain(m)
+	leaktest.VerifyTestMain(m)
 }
 
 // fakeChild speaks the protocol up to Start and then does what it is told.

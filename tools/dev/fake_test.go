@@ -20,10 +20,11 @@ import (
 	"testing"
 	"time"
 
-	"go.uber.org/goleak"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/health"
 	"google.golang.org/grpc/health/grpc_health_v1"
+
+	"github.com/tandem-do/tandem/proto/leaktest"
 )
 
 // Environment of the fake processes, which are this test binary.
@@ -62,7 +63,7 @@ func TestMain(m *testing.M) {
 		fakeSay("grandchild", "start")
 		select {}
 	}
-	goleak.VerifyTestMain(m)
+	leaktest.VerifyTestMain(m)
 }
 
 // fakeSay connects to the watcher and says that name is at kind. The connection stays open, and the process does not

@@ -14,13 +14,12 @@ import (
 	"testing"
 	"time"
 
-	"go.uber.org/goleak"
-
+	"github.com/tandem-do/tandem/proto/leaktest"
 	"github.com/tandem-do/tandem/proto/props"
 	"github.com/tandem-do/tandem/tools/sources"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { leaktest.VerifyTestMain(m) }
 
 // api is a fake of the worker's API with one source, which it notes the requests of.
 type api struct {

@@ -11,8 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"go.uber.org/goleak"
-
+	"github.com/tandem-do/tandem/proto/leaktest"
 	"github.com/tandem-do/tandem/proto/objectid"
 	"github.com/tandem-do/tandem/proto/props"
 	"github.com/tandem-do/tandem/proto/sidecar"
@@ -24,7 +23,7 @@ import (
 	"github.com/tandem-do/tandem/worker/websession"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { leaktest.VerifyTestMain(m) }
 
 const (
 	origin  = "http://127.0.0.1:8787"

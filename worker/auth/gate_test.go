@@ -15,15 +15,15 @@ import (
 
 	"github.com/golang-jwt/jwt/v5"
 	"github.com/google/go-cmp/cmp"
-	"go.uber.org/goleak"
 
+	"github.com/tandem-do/tandem/proto/leaktest"
 	"github.com/tandem-do/tandem/proto/props"
 	"github.com/tandem-do/tandem/worker/auth"
 	"github.com/tandem-do/tandem/worker/auth/authtest"
 	"github.com/tandem-do/tandem/worker/directory"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { leaktest.VerifyTestMain(m) }
 
 const (
 	publicURL = "http://127.0.0.1:8787"

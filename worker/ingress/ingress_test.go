@@ -17,13 +17,12 @@ import (
 	"testing/synctest"
 	"time"
 
-	"go.uber.org/goleak"
-
+	"github.com/tandem-do/tandem/proto/leaktest"
 	"github.com/tandem-do/tandem/proto/telemetry"
 	"github.com/tandem-do/tandem/proto/telemetry/telemetrytest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { leaktest.VerifyTestMain(m) }
 
 func newIngress(t *testing.T, o Options) *Ingress {
 	t.Helper()

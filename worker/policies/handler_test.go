@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"go.uber.org/goleak"
 
+	"github.com/tandem-do/tandem/proto/leaktest"
 	"github.com/tandem-do/tandem/proto/objectid"
 	"github.com/tandem-do/tandem/proto/props"
 	"github.com/tandem-do/tandem/proto/sidecar"
@@ -25,7 +25,7 @@ import (
 	"github.com/tandem-do/tandem/worker/policies"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { leaktest.VerifyTestMain(m) }
 
 const publicURL = "http://127.0.0.1:8787"
 

@@ -13,8 +13,7 @@ import (
 	"sync"
 	"testing"
 
-	"go.uber.org/goleak"
-
+	"github.com/tandem-do/tandem/proto/leaktest"
 	"github.com/tandem-do/tandem/proto/sidecar"
 	"github.com/tandem-do/tandem/proto/v8value"
 	"github.com/tandem-do/tandem/runtime/bundle"
@@ -22,7 +21,7 @@ import (
 	"github.com/tandem-do/tandem/runtime/isolate"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { leaktest.VerifyTestMain(m) }
 
 const module = `
 	import { env as global, WorkerEntrypoint } from "cloudflare:workers";

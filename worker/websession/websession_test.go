@@ -15,14 +15,13 @@ import (
 	"testing"
 	"time"
 
-	"go.uber.org/goleak"
-
+	"github.com/tandem-do/tandem/proto/leaktest"
 	"github.com/tandem-do/tandem/worker/auth"
 	"github.com/tandem-do/tandem/worker/auth/authtest"
 	"github.com/tandem-do/tandem/worker/directory"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { leaktest.VerifyTestMain(m) }
 
 const origin = "http://127.0.0.1:8787"
 

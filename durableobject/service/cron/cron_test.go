@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
-	"go.uber.org/goleak"
 	"google.golang.org/grpc"
 
 	"github.com/tandem-do/tandem/durableobject"
@@ -21,11 +20,12 @@ import (
 	"github.com/tandem-do/tandem/durableobject/service/cron"
 	"github.com/tandem-do/tandem/durableobject/storage"
 	protocron "github.com/tandem-do/tandem/proto/cron"
+	"github.com/tandem-do/tandem/proto/leaktest"
 	"github.com/tandem-do/tandem/proto/sidecar"
 	"github.com/tandem-do/tandem/runtime/binding"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { leaktest.VerifyTestMain(m) }
 
 // world is an object host with the class, on a disk in memory, and a Worker that notes its events.
 type world struct {

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
-	"go.uber.org/goleak"
 	"google.golang.org/grpc"
 
 	"github.com/tandem-do/tandem/durableobject"
@@ -18,13 +17,14 @@ import (
 	"github.com/tandem-do/tandem/durableobject/service/kv"
 	"github.com/tandem-do/tandem/durableobject/storage"
 	protokv "github.com/tandem-do/tandem/proto/kv"
+	"github.com/tandem-do/tandem/proto/leaktest"
 	"github.com/tandem-do/tandem/proto/sidecar"
 	"github.com/tandem-do/tandem/proto/v8value"
 	"github.com/tandem-do/tandem/runtime/binding"
 	kvbinding "github.com/tandem-do/tandem/runtime/binding/kv"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { leaktest.VerifyTestMain(m) }
 
 // world is an object host with the class, on a disk in memory.
 type world struct {

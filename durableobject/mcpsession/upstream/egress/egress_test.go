@@ -17,12 +17,12 @@ import (
 	"time"
 
 	"code.dny.dev/ssrf"
-	"go.uber.org/goleak"
 
 	"github.com/tandem-do/tandem/durableobject/mcpsession/upstream"
+	"github.com/tandem-do/tandem/proto/leaktest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { leaktest.VerifyTestMain(m) }
 
 // client returns a client whose connections end with the test.
 func client(t *testing.T, o Options) *http.Client {

@@ -9,12 +9,12 @@ import (
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
-	"go.uber.org/goleak"
 
 	"github.com/tandem-do/tandem/durableobject/mcpsession/upstream"
+	"github.com/tandem-do/tandem/proto/leaktest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { leaktest.VerifyTestMain(m) }
 
 // server is a real MCP server behind a handler that can misbehave.
 type server struct {

@@ -17,13 +17,13 @@ import (
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
-	"go.uber.org/goleak"
 
 	"github.com/tandem-do/tandem/durableobject/mcpsession/upstream"
 	"github.com/tandem-do/tandem/durableobject/mcpsession/upstream/mcpclient"
+	"github.com/tandem-do/tandem/proto/leaktest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { leaktest.VerifyTestMain(m) }
 
 // world is an MCP server with an authorization server of its own.
 type world struct {

@@ -17,13 +17,13 @@ import (
 	"testing"
 
 	"github.com/cockroachdb/datadriven"
-	"go.uber.org/goleak"
 
 	"github.com/tandem-do/tandem/durableobject/mcpsession/upstream"
 	"github.com/tandem-do/tandem/durableobject/mcpsession/upstream/egress"
+	"github.com/tandem-do/tandem/proto/leaktest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { leaktest.VerifyTestMain(m) }
 
 // world is a described server that keeps the last request, and the source that calls it.
 type world struct {

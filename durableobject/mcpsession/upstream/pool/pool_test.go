@@ -11,13 +11,12 @@ import (
 	"testing/synctest"
 	"time"
 
-	"go.uber.org/goleak"
-
 	"github.com/tandem-do/tandem/durableobject/mcpsession/upstream"
 	"github.com/tandem-do/tandem/durableobject/mcpsession/upstream/pool"
+	"github.com/tandem-do/tandem/proto/leaktest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { leaktest.VerifyTestMain(m) }
 
 // fakes opens sources that answer when they are told to.
 type fakes struct {
