@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
+	"os/signal"
 	"strconv"
 	"strings"
 	"syscall"
@@ -82,6 +83,9 @@ func TestChildrenDieWithParent(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
+			if signal.Ignored(sig) {
+				t.Skip("these tests run under nohup, and so does the stack")
+			}
 			s := start(t, harness.Options{StateDir: t.TempDir()})
 			ready := s.MustReady(t)
 			if err := s.Signal(sig); err != nil {
