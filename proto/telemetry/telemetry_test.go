@@ -160,6 +160,7 @@ func TestCollectorDown(t *testing.T) {
 			t.Errorf("spans waited %v for the collector", waited)
 		}
 		time.Sleep(40 * time.Second)
+		synctest.Wait() // the exporter logs, maybe at this very moment
 		if got := strings.Count(log.String(), "trace export failed"); got != 1 {
 			t.Errorf("%d log lines in 40 s, want 1:\n%s", got, log.String())
 		}
