@@ -285,18 +285,7 @@ func TestCronInProduction(t *testing.T) {
 		}
 	}
 	host := "unix:" + filepath.Join(p.dir, "o")
-	show := func() string {
-		out, _ := p.command("objects", "show", "@tandem-Cron", "--name", "deploy", "--address", host).CombinedOutput()
-		return string(out)
-	}
-	tick := time.NewTicker(50 * time.Millisecond)
-	defer tick.Stop()
-	deadline := time.Now().Add(time.Minute)
-	for ; !strings.Contains(show(), "0 3 * * *"); <-tick.C { // a process tells the schedules once it serves
-		if time.Now().After(deadline) {
-			t.Fatalf("the schedules were not told: %s", show())
-		}
-	}
+	harness.AwaitSchedule(t, p.command, "deploy", "0 3 * * *", "--address", host)
 	for day := 1; day <= 2; day++ {
 		if out, err := p.command("clock", "advance", "24h", "--wait", "2m", "--address", host).CombinedOutput(); err != nil {
 			t.Fatalf("%v\n%s", err, out)
@@ -305,7 +294,5 @@ func TestCronInProduction(t *testing.T) {
 			t.Errorf("events after %d days: %s", day, got)
 		}
 	}
-	if out := show(); !strings.Contains(out, `outcome: "ok"`) {
-		t.Error(out)
-	}
+	harness.AwaitSchedule(t, p.command, "deploy", `outcome: "ok"`, "--address", host)
 }

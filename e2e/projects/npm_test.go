@@ -34,7 +34,9 @@ type application struct {
 	args  []string
 	files map[string]string
 	clock bool // run on a clock that steps advance
-	steps []step
+	// schedule is one of those of worker, and kept before the first step.
+	worker, schedule string
+	steps            []step
 }
 
 // step is a request and what is checked of its answer.
@@ -99,6 +101,9 @@ func (a application) run(t *testing.T) (faults []string) {
 	p, err := tryStart(t, folder, a.files, modules, harness.Options{TestClock: a.clock, Args: a.args})
 	if err != nil {
 		return []string{err.Error()}
+	}
+	if a.schedule != "" {
+		p.AwaitSchedule(t, a.worker, a.schedule)
 	}
 	jar, err := cookiejar.New(nil)
 	if err != nil {

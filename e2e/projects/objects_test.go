@@ -37,7 +37,7 @@ var (
 			{path: "/", want: `[true,true,false]`},
 			{path: "/pipelined", want: `true`},
 		}},
-		{name: "cron", clock: true, steps: []step{
+		{name: "cron", clock: true, worker: "reports", schedule: "0 * * * *", steps: []step{
 			{path: "/cdn-cgi/local/scheduled?cron=30+4+*+*+mon&time=1700001000000&format=json", want: `{"outcome":"ok","noRetry":false}`},
 			{path: "/other", want: `{"cron":"30 4 * * mon","pages":0,"due":true}`},
 			{advance: 11 * time.Minute, path: "/other", want: `{"cron":"30 4 * * mon","pages":1,"due":true}`},

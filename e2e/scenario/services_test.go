@@ -84,6 +84,7 @@ func TestKVAndCron(t *testing.T) {
 		}
 	}
 	s := start(t, harness.Options{TestClock: true, Args: []string{dir}})
+	s.AwaitSchedule(t, "services", "*/10 * * * *")
 	// No event is due by itself for the next nine minutes; one was due on the way here, or even two.
 	now := time.Now()
 	s.Advance(t, now.Truncate(10*time.Minute).Add(11*time.Minute).Sub(now))
