@@ -1,6 +1,7 @@
 package harness
 
 import (
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
@@ -59,19 +60,28 @@ func StartProduction(t testing.TB, p Production) (address string) {
 
 // AwaitProcesses waits until a router knows so many bundles of processes that run, for at most two minutes: those of object
 // hosts and of workers. command makes commands of tandem.
-func AwaitProcesses(t testing.TB, router string, n int, command func(args ...string) *exec.Cmd) {
+func AwaitProcesses(t T, router string, n int, command func(args ...string) *exec.Cmd) {
+	t.Helper()
+	awaitOutput(t, fmt.Sprintf("the router does not know %d processes", n), func() (string, error) {
+		cmd := command("reload", "--router", router)
+		cmd.Stdout, cmd.Stderr = nil, nil
+		out, err := cmd.CombinedOutput()
+		return string(out), err
+	}, func(out string) bool { return strings.Count(out, " runs already") == n })
+}
+
+// awaitOutput runs a command until it succeeds with an output that will do, for at most two minutes.
+func awaitOutput(t T, otherwise string, run func() (string, error), does func(out string) bool) {
 	t.Helper()
 	tick := time.NewTicker(50 * time.Millisecond)
 	defer tick.Stop()
 	for deadline := time.Now().Add(2 * time.Minute); ; <-tick.C {
-		cmd := command("reload", "--router", router)
-		cmd.Stdout, cmd.Stderr = nil, nil
-		out, err := cmd.CombinedOutput()
-		if err == nil && strings.Count(string(out), " runs already") == n {
+		out, err := run()
+		if err == nil && does(out) {
 			return
 		}
 		if time.Now().After(deadline) {
-			t.Fatalf("the router does not know %d processes: %v\n%s", n, err, out)
+			t.Fatalf("%s: %v\n%s", otherwise, err, out)
 		}
 	}
 }

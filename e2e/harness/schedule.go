@@ -4,25 +4,23 @@ import (
 	"context"
 	"os/exec"
 	"strings"
-	"time"
 )
 
-// AwaitSchedule waits until what is kept of a Worker's schedules has a text, for at most two minutes: a process tells its
-// schedules once it serves. command makes commands of tandem; where says which objects, as the flags of `tandem objects` do.
-func AwaitSchedule(t T, command func(args ...string) *exec.Cmd, worker, text string, where ...string) {
-	t.Helper()
+// Schedules returns what is kept of a Worker's schedules. command makes commands of tandem; where says which objects, as the
+// flags of `tandem objects` do.
+func Schedules(command func(args ...string) *exec.Cmd, worker string, where ...string) (string, error) {
 	args := append([]string{"objects", "show", "@tandem-Cron", "--name", worker}, where...)
-	tick := time.NewTicker(50 * time.Millisecond)
-	defer tick.Stop()
-	for deadline := time.Now().Add(2 * time.Minute); ; <-tick.C {
-		out, err := command(args...).CombinedOutput()
-		if err == nil && strings.Contains(string(out), text) {
-			return
-		}
-		if time.Now().After(deadline) {
-			t.Fatalf("the schedules of %s lack %s: %v\n%s", worker, text, err, out)
-		}
-	}
+	out, err := command(args...).CombinedOutput()
+	return string(out), err
+}
+
+// AwaitSchedule waits until a Worker's schedule is kept, for at most two minutes: a process tells its schedules once it
+// serves. The other arguments are those of Schedules.
+func AwaitSchedule(t T, command func(args ...string) *exec.Cmd, worker, schedule string, where ...string) {
+	t.Helper()
+	awaitOutput(t, "the schedule "+schedule+" was not told",
+		func() (string, error) { return Schedules(command, worker, where...) },
+		func(out string) bool { return strings.Contains(out, schedule) })
 }
 
 // AwaitSchedule waits until a Worker's schedule is kept by the stack.
